@@ -8,7 +8,8 @@ import { aMount } from '../lib/engine/host/testing/disk-facts.ts';
 import { applyDrift, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
-import { contextOf } from '../lib/node/testing/role-context.ts';
+import type { Changes } from '../lib/node/testing/lab-deployment.ts';
+import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** A host with a Docker engine and nothing else, and everything that is sent to it to change it. */
@@ -30,26 +31,84 @@ function recordingHost(): { readonly host: Writer; readonly sent: unknown[] } {
   return { host, sent };
 }
 
-const notOn: Readonly<Record<'database' | 'rpc', readonly string[]>> = {
-  database: ['json-rpc', 'verify', 'database-reachable', 'removed'],
-  rpc: ['state-db', 'snapshot', 'sync'],
+process.env.PLAN_PASSWORD = 'plan.Pw~5';
+const password = 'env:PLAN_PASSWORD';
+const acme = { acme: { email: 'ops@example.org' }, names: ['rpc.example.org'] };
+/** A deployment with a host of every group. */
+const changes: Changes = [
+  [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+  [['groups', 'backup'], { 'backup-1': { address: '10.0.0.41' } }],
+  [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.51' }, 'gw-2': { address: '10.0.0.52' } }],
+  [['groups', 'monitor'], { 'mon-1': { address: '10.0.0.61' } }],
+  [['vars', 'replica'], { password }],
+  [['vars', 'backup'], { password, drill_hours: 24 }],
+  [['vars', 'gateway'], { shared: { address: '10.0.0.50/24', interface: 'eth0' }, tls: acme }],
+];
+
+type Group = NonNullable<Given['group']>;
+
+/** The groups of roles that not all servers of the node have. */
+const groupsOf: Readonly<Record<string, readonly Group[]>> = {
+  backup: ['backup'],
+  'backup-source': ['database'],
+  'database-reachable': ['rpc'],
+  drained: ['gateway'],
+  exporters: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
+  firewall: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
+  gateway: ['gateway'],
+  'gateway-address': ['gateway'],
+  'gateway-certificate': ['gateway'],
+  'gateway-without': ['gateway'],
+  'json-rpc': ['rpc'],
+  monitor: ['monitor'],
+  preflight: ['database', 'rpc', 'replica'],
+  recovery: ['database', 'backup'],
+  'recovery-end': ['database', 'backup'],
+  removed: ['rpc'],
+  replica: ['replica'],
+  'replica-firewall': ['replica'],
+  'replica-source': ['database'],
+  snapshot: ['database'],
+  'state-db': ['database'],
+  'switch-from': ['replica'],
+  'switch-to': ['database'],
+  sync: ['database'],
+  'take-snapshot': ['database'],
+  verify: ['rpc'],
 };
+
+/** The options of the playbooks that have these roles. */
+const givenTo: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  drained: { host: 'rpc-1' },
+  'gateway-without': { host: 'rpc-1' },
+  recovery: { 'to-time': 'latest' },
+  'recovery-end': { 'to-time': 'latest' },
+  restarted: { component: 'prover' },
+  'switch-from': { to: 'db-1' },
+  'switch-to': { to: 'db-1' },
+  'take-snapshot': { to: '/data/s' },
+};
+
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
 
 const mounts = [aMount('/', { source: '/dev/vda1', size: 9e11 })];
 
-/** New resources of every role, on a database host and an RPC server. */
+/** New resources of a role, on each group of hosts that has it. */
+async function resourcesOf(name: string): Promise<Resource[]> {
+  const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
+  const onGroup = async (group: Group) => {
+    const context = await contextOf({ group, changes, facts: { mounts } });
+    return role.resources({ ...context, given: givenTo[name] ?? {} });
+  };
+  return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();
+}
+
+/** New resources of every role. */
 async function resourcesOfAllRoles(): Promise<Resource[]> {
   const all: Resource[] = [];
-  for (const group of ['database', 'rpc'] as const) {
-    const context = await contextOf({ group, facts: { mounts } });
-    for (const name of roleNames.filter((each) => !notOn[group].includes(each))) {
-      const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
-      all.push(...(await role.resources(context)));
-    }
-  }
+  for (const name of roleNames) all.push(...(await resourcesOf(name)));
   return all;
 }
 
@@ -73,6 +132,12 @@ function bytesOf(step: Action): unknown {
   const { path, content, attributes } = step;
   return { do: 'write', path, content, attributes };
 }
+
+test('every role makes resources here', async () => {
+  const empty: string[] = [];
+  for (const name of roleNames) if ((await resourcesOf(name)).length === 0) empty.push(name);
+  expect(empty).toEqual([]);
+});
 
 test('two previews of every resource change nothing of what the change sends, and that is the steps of the plan', async () => {
   const previewed = await resourcesOfAllRoles();

@@ -1,65 +1,10 @@
-import { file } from '../lib/engine/resource/file/file.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
-import { type Context, role } from '../lib/engine/resource/role.ts';
-import { type Packages, packages } from '../lib/engine/resource/system/packages.ts';
-import { postgresVersion } from '../lib/node/variables/generation.ts';
+import { role } from '../lib/engine/resource/role.ts';
+import { clientHasItsVersion, clientOfRepository, toolPackages } from '../lib/node/packages/client.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Distributions with a client of the server's major version. For others PostgreSQL's own package repository (PGDG) has it. */
-const clientInDistribution = ['bookworm'];
-
-const client = `postgresql-client-${postgresVersion}`;
-
-/** The signing key of PGDG, from a package of the distribution, which is verified. */
-const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
-
 /** Programs for the operator and the later roles on every server: PostgreSQL's client, curl and tar. */
-export default role<Variables>('client-tools', (context) => {
-  const { codename } = context.facts.distribution;
-  const repository = hasClient(context)
-    ? []
-    : [...pgdgRepository(codename, context.vars.postgresql_repository), packages(client)];
-  return [...(context.roles?.has('packages') ? [] : [toolPackages(context)]), ...repository, clientVersion()];
-});
-
-/** Those of the distribution. */
-export function toolPackages(context: Context<Variables>): Packages {
-  return packages('ca-certificates', 'curl', 'tar', ...(hasClient(context) ? [client] : []));
-}
-
-const hasClient = ({ facts }: Context<Variables>) => clientInDistribution.includes(facts.distribution.codename);
-
-function pgdgRepository(codename: string, address: string): Resource[] {
-  return [
-    packages('postgresql-common'),
-    file('/etc/apt/sources.list.d/pgdg.sources').content(`Types: deb
-URIs: ${address}
-Suites: ${codename}-pgdg
-Components: main
-Signed-By: ${repositoryKey}
-`),
-  ];
-}
-
-/** Several versions may be installed side by side: the default one counts. */
-function clientVersion(): Resource {
-  const programs = ['psql', 'pg_dump', 'pg_restore'];
-  return expectation(`${programs.join(', ')} are version ${postgresVersion}`, {
-    check: async (host) => {
-      const answers = await Promise.all(programs.map((program) => host.$`${program} --version`));
-      if (answers.some(({ exitCode }) => exitCode === 127)) {
-        return unknownUntil(`${client} is installed`);
-      }
-      const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresVersion);
-      return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
-    },
-    hint: `remove the other version's postgresql-client package, or make ${postgresVersion} the default: see pg_wrapper(1)`,
-  });
-}
-
-/**
- * @param answer such as `psql (PostgreSQL) 15.8 (Debian 15.8-0+deb12u1)`
- */
-function majorVersion(answer: string): number {
-  return Number(/\(PostgreSQL\) (\d+)/.exec(answer)?.[1]);
-}
+export default role<Variables>('client-tools', (context) => [
+  ...(context.roles?.has('packages') ? [] : [toolPackages(context)]),
+  ...clientOfRepository(context),
+  clientHasItsVersion(),
+]);

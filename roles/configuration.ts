@@ -10,8 +10,9 @@ import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The files that the containers mount, each host's own (spec part 2), in a folder that only root may enter. */
-export default role<Variables>('configuration', async ({ host, vars, hosts }) => {
-  const rendered = (await renderHost({ host, vars, hosts })).files;
+export default role<Variables>('configuration', async (context) => {
+  const { host, vars } = context;
+  const rendered = (await renderHost(context)).files;
   const files = rendered.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group));
   const downloads = `${vars.paths.deployment}/downloads`;
   const genesis = `${downloads}/genesis.json`;

@@ -1,15 +1,9 @@
-import type { Facts } from '../lib/engine/host/facts/facts.ts';
-import { unfinishedMove } from '../lib/engine/resource/docker/docker-root.ts';
-import { readDocker } from '../lib/engine/resource/docker/docker-there.ts';
 import { imagesBelowDockerRoot } from '../lib/engine/resource/docker/image-store.ts';
-import { containersOutliveEngine } from '../lib/engine/resource/docker/kept-containers.ts';
 import { jsonFile } from '../lib/engine/resource/file/json-file.ts';
-import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import { type Packages, packages, packagesThatLack } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
+import { beforeEngine, composeAnswers, enginePackages } from '../lib/node/packages/engine.ts';
 import { dataIsInItsPlace } from '../lib/node/server/data-disks.ts';
-import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const settings = '/etc/docker/daemon.json';
@@ -30,66 +24,3 @@ export default role<Variables>('docker', (context) => {
     composeAnswers(),
   ];
 });
-
-/**
- * Before anything starts the engine: it must not run while its data is being moved, and starts with its settings. One that runs gets them
- * before anything restarts it.
- */
-export const beforeEngine: readonly Resource[] = [unfinishedMove(product), ...containersOutliveEngine(product)];
-
-/**
- * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of format 3.5 as well. Debian 13 has the
- * client in a package of its own.
- */
-function packageNames({ id, version }: Facts['distribution']): readonly string[] {
-  if (id === 'ubuntu') return ['docker.io', 'docker-compose-v2', 'iptables'];
-  if (Number(version) >= 13) return ['docker.io', 'docker-cli', 'docker-compose', 'iptables'];
-  return ['docker.io', 'docker-compose', 'iptables'];
-}
-
-/**
- * What is missing of an engine, its client and Compose. What is there and answers stays, whoever installed it: packages of another
- * source bring the same files, and would replace it or fail on them.
- */
-export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
-  const distributions = packages(...packageNames(facts.distribution));
-  return packagesThatLack(distributions.name, async (host) => {
-    const [there, missing] = await Promise.all([readDocker(host), distributions.missing(host)]);
-    if (there.refusal) return drift(there.refusal.message, there.refusal);
-    if ('is' in missing || there.engine === undefined) return missing;
-    const others = missing.filter((name) => name === 'iptables');
-    if (there.client && there.compose !== undefined) return others;
-    if (there.engine === 'docker.io') return missing;
-    const parts = partsOf[there.engine];
-    if (parts === undefined) {
-      return refused(
-        'docker is there without a client and a Compose that answer, and its source is not known',
-        'install Compose version 2 from where that engine is from; docker compose version has to answer',
-      );
-    }
-    const absent = await packages(...parts).missing(host);
-    return 'is' in absent ? absent : [...absent, ...others];
-  });
-}
-
-/** The packages with client and Compose of engines that are not the distribution's, by the engine's package. */
-const partsOf: Readonly<Record<string, readonly string[]>> = {
-  'docker-ce': ['docker-ce-cli', 'docker-compose-plugin'],
-  'moby-engine': ['moby-cli', 'moby-compose'],
-};
-
-function composeAnswers(): Resource {
-  return expectation('docker compose answers', {
-    check: async (host) => {
-      const [there, program] = await Promise.all([readDocker(host), host.$`docker-compose version --short`]);
-      if (!there.client) return unknownUntil('docker is installed');
-      if (there.compose !== undefined) return ok;
-      // 127: the shell does not find the program.
-      if (program.exitCode === 127) return unknownUntil('docker compose is installed');
-      return program.ok
-        ? drift(`docker-compose is version ${program.text()}, whose requests this engine no longer takes`)
-        : drift('neither docker compose nor docker-compose can be run');
-    },
-    hint: 'try docker compose version on the host; its package is docker-compose-v2, docker-compose or docker-compose-plugin',
-  });
-}

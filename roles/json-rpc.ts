@@ -2,10 +2,10 @@ import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
-import { poolIsCarriedOver } from '../lib/node/server/known-migrations.ts';
 import { poolDbHasItsLead } from '../lib/node/server/startup.ts';
-import { formerVersionIsStoppedHere } from '../lib/node/server/version-change.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+import { poolIsCarriedOver } from '../lib/node/version/known-migrations.ts';
+import { formerVersionIsStoppedHere } from '../lib/node/version/version-change.ts';
 
 /** The node waits up to 120 s each for the executor and the hash database, then ends. Seconds. */
 const startLimit = 260;

@@ -6,11 +6,11 @@ import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/si
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
-import { poolIsCarriedOver, stateMigrationsAreKnown } from '../lib/node/server/known-migrations.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
-import { both, formerVersionIsStoppedHere, noOtherVersionServes } from '../lib/node/server/version-change.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
+import { poolIsCarriedOver, stateMigrationsAreKnown } from '../lib/node/version/known-migrations.ts';
+import { both, formerVersionIsStoppedHere, noOtherVersionServes } from '../lib/node/version/version-change.ts';
 
 /** A migration may write an index on a table of hundreds of GB. Seconds. */
 const migrationLimit = 6 * 3600;

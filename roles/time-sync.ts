@@ -3,9 +3,9 @@ import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { okWhen } from '../lib/engine/resource/skip-when.ts';
-import { type Packages, packages, packagesThatLack } from '../lib/engine/resource/system/packages.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
+import { timePackages } from '../lib/node/packages/time.ts';
 import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
 import { timesyncdIsEnough } from '../lib/node/server/timesyncd.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -37,14 +37,6 @@ export default role<Variables>('time-sync', (context) => {
     okWhen(timezone('UTC'), timezone('Etc/UTC')),
   ];
 });
-
-export function timePackages({ vars }: Context<Variables>): Packages {
-  const chrony = packages('chrony');
-  return packagesThatLack(chrony.name, async (host) => {
-    const [missing, isEnough] = await Promise.all([chrony.missing(host), timesyncdIsEnough(host, vars)]);
-    return isEnough ? [] : missing;
-  });
-}
 
 function unlessTimesyncd({ vars }: Context<Variables>, resource: Resource): Resource {
   return okWhen({ check: async (host) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) }, resource);

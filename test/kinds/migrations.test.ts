@@ -8,10 +8,10 @@ import { Output } from '../../lib/engine/host/output.ts';
 import { shell } from '../../lib/engine/host/shell.ts';
 import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { runningContainer } from '../../lib/engine/resource/testing/fake-host.ts';
-import { poolIsCarriedOver, stateMigrationsAreKnown } from '../../lib/node/server/known-migrations.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { migrationsOf } from '../../lib/node/testing/migrations.ts';
 import { contextOf, refusal } from '../../lib/node/testing/role-context.ts';
+import { poolIsCarriedOver, stateMigrationsAreKnown } from '../../lib/node/version/known-migrations.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
 // The migrations of the lab's node, and what the tool does with them, on a real PostgreSQL 15.

@@ -3,7 +3,7 @@ import { task } from '../../engine/resource/resource.ts';
 import { type Role, role } from '../../engine/resource/role.ts';
 import type { Session } from '../../engine/run/open-session.ts';
 import type { OwnOption, Play, Playbook } from '../../engine/run/playbook.ts';
-import { type PutBack, putBack } from '../../node/release/rollback.ts';
+import { type PutBack, putBack, type Released } from '../../node/release/rollback.ts';
 import { databaseHost } from '../../node/variables/hosts.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { type Dependencies, main } from './command.ts';
@@ -78,13 +78,13 @@ export function runOrPutBack(
 
 /** Plays whose roles see each host as its release has it, and how to connect to that host. */
 function onReleases(plays: readonly Play<Variables>[], hosts: () => readonly Host[]) {
-  const released = new Map<string, Host | { readonly error: unknown }>();
+  const released = new Map<string, Released | { readonly error: unknown }>();
   return {
     plays: plays.map((play) => ({ ...play, roles: play.roles.map((each) => onRelease(each, released)) })),
     /** Why the release of a host cannot be put back, once the host was opened. */
     refusalOf({ name }: Host): unknown {
-      const host = released.get(name);
-      return host && 'error' in host ? host.error : undefined;
+      const found = released.get(name);
+      return found && 'error' in found ? found.error : undefined;
     },
     async open(host: Host, connect: (host: Host) => Promise<Session>, to: PutBack['to']): Promise<Session> {
       const session = await connect(host);
@@ -102,13 +102,13 @@ function onReleases(plays: readonly Play<Variables>[], hosts: () => readonly Hos
 /** A role of a rollback. Each play with one begins with a role that holds the reason of a refusal. */
 function onRelease(
   { name, resources }: Role<Variables>,
-  released: ReadonlyMap<string, Host | { readonly error: unknown }>,
+  released: ReadonlyMap<string, Released | { readonly error: unknown }>,
 ): Role<Variables> {
   return role(name, (context) => {
-    const host = released.get(context.host.name);
-    if (!host) return resources(context);
-    if (!('error' in host)) return resources({ ...context, host, vars: host.vars });
-    const refused = task('a release can be put back', { check: () => Promise.reject(host.error) });
+    const found = released.get(context.host.name);
+    if (!found) return resources(context);
+    if (!('error' in found)) return resources({ ...context, ...found, vars: found.host.vars });
+    const refused = task('a release can be put back', { check: () => Promise.reject(found.error) });
     return name === 'one-synchronizer' ? [refused] : [];
   });
 }

@@ -98,8 +98,9 @@ export interface EveryHost {
    * Checks one host of the inventory, `host.name`.
    *
    * @param unseen hosts that could not be checked, and that the operator declares to be stopped
+   * @param reach another host of the inventory, by its name, for a check that compares two; undefined where it cannot be reached
    */
-  check(host: Reader, unseen: readonly string[]): Promise<Verdict>;
+  check(host: Reader, unseen: readonly string[], reach: (name: string) => Reader | undefined): Promise<Verdict>;
   /** What the operator can do if it is not met. */
   readonly hint: string;
 }

@@ -1,6 +1,15 @@
 import type { Facts } from '../host/facts/facts.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
+import type { ImagePin } from './docker/docker-image.ts';
 import type { Resource } from './resource.ts';
+
+/** The files and images of an earlier state of a host, in place of those that follow from its variables. */
+export interface ReleaseContent {
+  /** By the name of the file. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** By the name of the container. */
+  readonly pins: ReadonlyMap<string, ImagePin | undefined>;
+}
 
 /** The input of a role: the host, its variables and facts, every host of the inventory, and what else the run includes. */
 export interface Context<V> {
@@ -14,6 +23,8 @@ export interface Context<V> {
   readonly roles?: ReadonlySet<string>;
   /** The playbook's own options; a switch is an empty text. */
   readonly given: Readonly<Record<string, string>>;
+  /** What is put back on the host, in a rollback. */
+  readonly release?: ReleaseContent;
 }
 
 /** The wanted state of a host, as an ordered list of resources. */

@@ -21,6 +21,8 @@ class World {
   readonly slow = new Set<string>();
   readonly seen = new Map<string, Verdict>();
   readonly lockedBy = new Map<string, string>();
+  /** The other hosts that the condition could read while it checked a host. */
+  readonly others = new Map<string, readonly string[]>();
   /** The events in order: connections, locks, checks, the start. */
   readonly log: string[] = [];
   /** Called with each entry of the log: the state may change between two of them. */
@@ -47,7 +49,11 @@ class World {
     work: async (writer) => void (await writer.run`make only db`),
     everyHost: {
       name: 'there is no other',
-      check: async ({ name }, unseen) => {
+      check: async ({ name }, unseen, reach) => {
+        this.others.set(
+          name,
+          ['db', 'a', 'b'].filter((other) => other !== name && reach(other)?.name === other),
+        );
         this.note(`look ${name}${unseen.length > 0 ? ` without ${unseen}` : ''}`);
         if (this.slow.has(name)) await new Promise((resolve) => setTimeout(resolve, 20));
         if (name !== 'db' && this.has.has(`only ${name}`)) return drift('it is here');
@@ -216,6 +222,18 @@ test('hosts that refuse are named in the order of the inventory, whichever answe
   world.slow.add('a');
   const { only } = await runIn(world, limited);
   expect(only).toMatchObject({ error: { message: 'there is no other: a: it is here; b: it is here' } });
+});
+
+test('a condition reads other hosts beside the one that it checks, as far as they answer', async () => {
+  const world = new World();
+  world.away.add('b');
+  await runIn(world, limited);
+  expect(world.others).toEqual(
+    new Map([
+      ['db', ['a']],
+      ['a', ['db']],
+    ]),
+  );
 });
 
 test('two hosts that cannot be checked are named together', async () => {

@@ -152,7 +152,7 @@ export class Fleet<V> {
         const session = reached.get(name);
         if (!session) return [];
         try {
-          return [[name, await condition.check(session.reader, assumedStopped)]];
+          return [[name, await condition.check(session.reader, assumedStopped, (other) => reached.get(other)?.reader)]];
         } catch (error) {
           unchecked.set(name, error);
           return [];

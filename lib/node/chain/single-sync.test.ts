@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Writer } from '../../engine/host/host.ts';
 import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
-import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
 
@@ -59,18 +59,18 @@ test('what writes to the state database from another host of the inventory is a 
   const host = databaseWith([['172.30.77.12', 't', 'f']]);
   const words = 'a node on 172.30.77.12 writes to the state database, which only a synchronizer does';
   expect(await noForeignSynchronizer(await contextOf({})).check(host)).toMatchObject(drift(words));
-  expect(await noOtherSynchronizer(await contextOf({})).check(host, [])).toEqual(drift(words));
+  expect(await noOtherSynchronizer(await contextOf({})).check(host, [], alone)).toEqual(drift(words));
 });
 
 test('the sessions of a host that could not be checked have to be seen to read only', async () => {
   const { check } = noOtherSynchronizer(await contextOf({}));
   const idle = databaseWith([['172.30.77.12', 'f', 'f']]);
-  expect(await check(idle, [])).toEqual(ok);
-  expect(await check(idle, ['rpc-2'])).toEqual(ok);
-  expect(await check(idle, ['rpc-1'])).toEqual(
+  expect(await check(idle, [], alone)).toEqual(ok);
+  expect(await check(idle, ['rpc-2'], alone)).toEqual(ok);
+  expect(await check(idle, ['rpc-1'], alone)).toEqual(
     drift('a node on 172.30.77.12, which could not be checked, is connected to the state database and may be writing'),
   );
-  expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'])).toEqual(ok);
+  expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'], alone)).toEqual(ok);
 });
 
 test('a host that the inventory names is known by the addresses of its name', async () => {
@@ -82,23 +82,25 @@ test('a host that the inventory names is known by the addresses of its name', as
   });
   const { check } = noOtherSynchronizer(context);
   const host = databaseWith([['203.0.113.77', 'f', 'f']]);
-  expect(await check(host, [])).toEqual(ok);
-  expect(await check(host, ['rpc-1'])).toMatchObject({ is: 'drift' });
+  expect(await check(host, [], alone)).toEqual(ok);
+  expect(await check(host, ['rpc-1'], alone)).toMatchObject({ is: 'drift' });
 });
 
 test('before a synchronizer is started each host shows what runs there', async () => {
   const { check, hint } = noOtherSynchronizer(await contextOf({}));
   const other = (found: string) => fakeHost([[/synchronizers sync ''/, found]], { name: 'rpc-1' });
-  expect(await check(other(''), [])).toEqual(ok);
-  expect(await check(other('container sync paused\nprocess 77 zkevm-node\nstart 78'), [])).toEqual(
+  expect(await check(other(''), [], alone)).toEqual(ok);
+  expect(await check(other('container sync paused\nprocess 77 zkevm-node\nstart 78'), [], alone)).toEqual(
     drift(
       'the container sync is paused, the process 77 (zkevm-node) is a synchronizer, the process 78 is about to start the container sync',
     ),
   );
-  expect(await check(other('engine'), [])).toEqual(unknownUntil('docker is running'));
+  expect(await check(other('engine'), [], alone)).toEqual(unknownUntil('docker is running'));
   const mute = fakeHost([[/synchronizers/, { exitCode: 2, stderr: 'sh: out of memory' }]], { name: 'rpc-1' });
-  expect(await check(mute, [])).toEqual(drift('what runs there cannot be seen: sh: out of memory'));
-  expect(await check(databaseWith([], 'container twin running'), [])).toEqual(drift('the container twin is running'));
+  expect(await check(mute, [], alone)).toEqual(drift('what runs there cannot be seen: sh: out of memory'));
+  expect(await check(databaseWith([], 'container twin running'), [], alone)).toEqual(
+    drift('the container twin is running'),
+  );
   expect(hint).toMatch(/^stop that synchronizer for good, .*: two synchronizers on one state database corrupt it\. /);
 });
 

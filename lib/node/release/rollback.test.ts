@@ -76,7 +76,7 @@ test('a host as its release has it: files, hashes of the containers, images and 
   const all = await asked({ was: [...setting, ...version('v3.0.9')] }, { database: { was: version('v3.0.9') } });
   const released = await putBack(all);
   const { rendered } = await hostWith({ was: [...setting, ...version('v3.0.9')] });
-  const again = await renderHost({ host: released, vars: released.vars, hosts: all.hosts });
+  const again = await renderHost({ ...released, vars: released.host.vars, hosts: all.hosts });
   const texts = (files: typeof rendered.files) => files.map(({ path, content }) => [path, content.text]);
   expect(texts(again.files)).toEqual(texts(rendered.files));
   expect(again.services.prover).toEqual({
@@ -90,10 +90,25 @@ test('a host as its release has it: files, hashes of the containers, images and 
   });
   expect(again.services['json-rpc']?.configHash).toBe(rendered.services['json-rpc']?.configHash);
   expect([again.listens, again.serves, again.ports]).toEqual([rendered.listens, rendered.serves, rendered.ports]);
-  expect(released.vars.images.node).toBe('172.30.77.10:5000/node:v3.0.9');
+  expect(released.host.vars.images.node).toBe('172.30.77.10:5000/node:v3.0.9');
   // A diff shows no password, also not an older one.
   const config = again.files.find(({ name }) => name === 'node.config.toml');
   expect(config?.content.mask('Password = "another"')).not.toContain('another');
+});
+
+test('only who asks for the release gets its files', async () => {
+  const all = await asked({ was: setting });
+  const { host, release } = await putBack(all);
+  const settingOf = async (more: object) => {
+    const { files } = await renderHost({ host, vars: host.vars, hosts: all.hosts, ...more });
+    const text = files.find(({ name }) => name === 'node.config.toml')?.content.text;
+    return text?.includes('MaxRequestsPerIPAndSecond = 7');
+  };
+  expect([await settingOf({ release }), await settingOf({}), await settingOf({ release })]).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });
 
 test('without a number it is the release before the current one', async () => {
@@ -109,14 +124,14 @@ test('without a number it is the release before the current one', async () => {
     read: async (path: string) => (await own.read(path)) ?? older.read(path),
   };
   const released = await putBack({ ...all, reader });
-  const { files } = await renderHost({ host: released, vars: released.vars, hosts: all.hosts });
+  const { files } = await renderHost({ ...released, vars: released.host.vars, hosts: all.hosts });
   expect(files.find(({ name }) => name === 'node.config.toml')?.content.text).toContain(
     'MaxRequestsPerIPAndSecond = 7',
   );
   // What is deployed is no release: the current one is put back.
   const changed = { ...reader, sha256: async () => 'x' };
   const back = await putBack({ ...all, reader: changed });
-  const { files: current } = await renderHost({ host: back, vars: back.vars, hosts: all.hosts });
+  const { files: current } = await renderHost({ ...back, vars: back.host.vars, hosts: all.hosts });
   expect(current.find(({ name }) => name === 'node.config.toml')?.content.text).not.toContain('Second = 7');
 });
 

@@ -4,13 +4,14 @@ import type { Reader } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
+import type { ReleaseContent } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
-import { renderAs, renderHost, servicesIn } from '../render/render.ts';
-import { migrationsHint } from '../server/known-migrations.ts';
+import { renderHost, servicesIn } from '../render/render.ts';
 import { versionOf } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
+import { migrationsHint } from '../version/known-migrations.ts';
 import { isDeployed, keptAt, type Release, readDeployed, readReleases } from './manifest.ts';
 
 type Host = InventoryHost<Variables>;
@@ -28,13 +29,20 @@ export interface PutBack {
   readonly to?: number | 'current' | undefined;
 }
 
+/** A host as one of its releases has it. */
+export interface Released {
+  /** With the images of the release in its variables. */
+  readonly host: Host;
+  readonly release: ReleaseContent;
+}
+
 /**
  * A host as one of its releases has it: with that release's files and images. The roles that deploy it put the release back.
  *
  * @throws Problem with the reason why the release cannot be put back
  */
-export async function putBack(asked: PutBack): Promise<Host> {
-  const { host, hosts, reader } = asked;
+export async function putBack(asked: PutBack): Promise<Released> {
+  const { host, reader } = asked;
   const releases = await readReleases(reader);
   const release = await choose(asked, releases);
   const texts = await textsOf(reader, release);
@@ -50,13 +58,10 @@ export async function putBack(asked: PutBack): Promise<Host> {
     prover: imageOf('prover') ?? prover,
     database: imageOf('pool-db') ?? database,
   };
-  const vars = { ...host.vars, images };
-  const released = { ...host, vars };
   // Containers of one name get one image.
   const first = (name: string) => release.images.find((image) => image.name === name);
   const pins = new Map(release.images.flatMap(({ container, name }) => [[container, first(name)]] as const));
-  await renderAs({ host: released, vars, hosts }, texts, pins);
-  return released;
+  return { host: { ...host, vars: { ...host.vars, images } }, release: { texts, pins } };
 }
 
 async function choose({ host, hosts, reader, to }: PutBack, releases: readonly Release[]): Promise<Release> {

@@ -3,6 +3,7 @@ import { parse as parseYaml } from 'yaml';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
+import type { ReleaseContent } from '../../engine/resource/role.ts';
 import { type Override, withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
@@ -59,20 +60,22 @@ export function genesisPath(vars: Pick<Variables, 'paths'>): string {
   return `${vars.paths.deployment}/genesis.json`;
 }
 
-/** Several roles need the files of the same host. */
+/** Several roles need the files of the same host: the same input is rendered once. */
 const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }>();
 
 /**
  * Renders all files of one host: its Compose file and the files that its containers mount (spec part 2), and on the Database+Sync
- * server the prover database's init script and the restore tool's configuration. Nothing is read from any host.
+ * server the prover database's init script and the restore tool's configuration. A release has its own texts in place of these.
+ * Nothing is read from any host.
  *
  * @throws Problem or Problems from a template, Problem for a port that Compose leaves open
  */
 export function renderHost(context: RenderContext): Promise<RenderedHost> {
-  const known = rendered.get(context.vars);
-  if (known && known.host === context.host && known.hosts === context.hosts) return known.result;
-  const result = renderAll(context);
-  rendered.set(context.vars, { host: context.host, hosts: context.hosts, result });
+  const { host, vars, hosts, release } = context;
+  const known = rendered.get(vars);
+  if (known && known.host === host && known.hosts === hosts && known.release === release) return known.result;
+  const result = renderAll(context).then((own) => (release ? withRelease(own, vars, release) : own));
+  rendered.set(vars, { host, hosts, ...(release && { release }), result });
   return result;
 }
 
@@ -160,24 +163,15 @@ export function servicesIn(composeFile: string): ComposeServices {
   return composeFileIn(composeFile).services;
 }
 
-/**
- * From now on `renderHost` gives a host these files in place of the ones that follow from its variables.
- *
- * @param context with variables that no other host has
- * @param texts by name of the file, from an earlier rendering @param pins by name of the container
- */
-export async function renderAs(
-  context: RenderContext,
-  texts: ReadonlyMap<string, string>,
-  pins: ReadonlyMap<string, ImagePin | undefined>,
-): Promise<void> {
-  const files = (await renderAll(context)).files.map((file) => {
+/** A host with the texts and images of a release. */
+function withRelease(own: RenderedHost, vars: Variables, { texts, pins }: ReleaseContent): RenderedHost {
+  const files = own.files.map((file) => {
     const text = texts.get(file.name) ?? file.content.text;
     return { ...file, content: { ...file.content, text } };
   });
   const textOf = (name: FileName) => files.find((file) => file.name === name)?.content.text ?? '';
   const composed = composeFileIn(textOf('docker-compose.yml'));
-  const hashed = Object.entries(hashedServices(composed.services, files, context.vars)).map(([name, service]) => {
+  const hashed = Object.entries(hashedServices(composed.services, files, vars)).map(([name, service]) => {
     const pin = pins.get(name);
     const configHash = composed.services[name]?.labels?.[configHashLabel];
     return [name, service && { ...service, ...(configHash && { configHash }), ...(pin && { pin }) }];
@@ -187,8 +181,7 @@ export async function renderAs(
     ...listenersIn(JSON.parse(textOf('prover.config.json')), 'prover_config'),
     ...listenersIn(nodeConfig, 'node_config'),
   };
-  const result = renderedHost(files, composed, Object.fromEntries(hashed), nodeConfig, inside);
-  rendered.set(context.vars, { host: context.host, hosts: context.hosts, result: Promise.resolve(result) });
+  return renderedHost(files, composed, Object.fromEntries(hashed), nodeConfig, inside);
 }
 
 /** The namespaces that the node serves without `--http.api`. */

@@ -41,6 +41,9 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
   };
 }
 
+/** For tests: what a condition for every host gets where no other host can be reached. */
+export const alone = () => undefined;
+
 /** For tests: a unit that exists and does not run. */
 export const stoppedUnit = {
   load: 'loaded',

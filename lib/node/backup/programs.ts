@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { file } from '../../engine/resource/file/file.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
+import { metricsProgram } from '../monitor/textfiles.ts';
+import { product } from '../server/product.ts';
+import { resultsFolder } from './folders.ts';
+
+const library = `/usr/local/lib/${product}`;
+
+/** Makes one base backup. */
+export const baseBackup = `${library}/base-backup ${resultsFolder}`;
+
+/** Checks the repository. */
+export const backupCheck = `${library}/backup-check`;
+
+/** Recovers from the repository, on the backup host. */
+export const recoveryProgram = `${library}/recovery`;
+
+/** The programs are on the backup host. */
+export function backupPrograms(): Resource[] {
+  const program = (name: string, text: string) => file(`${library}/${name}`).content(text).mode(0o755);
+  const read = (name: string) => readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+  return [
+    program('base-backup', read('base-backup')),
+    program('backup-check', metricsProgram('backup-check')),
+    program('recovery', read('recovery')),
+  ];
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { type Content, secretContent } from '../../engine/resource/file/content.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { dataFolder } from '../variables/data-folders.ts';
+import { postgresVersion } from '../variables/generation.ts';
+import { databaseHost } from '../variables/hosts.ts';
+import type { Variables } from '../variables/variables.ts';
+import { resultsFolder } from './folders.ts';
+import { backupRole } from './source.ts';
+
+type Deployment = Pick<Context<Variables>, 'hosts' | 'vars'>;
+
+const barmanTemplate = readFileSync(new URL('../../../templates/backup/barman.conf', import.meta.url), 'utf8');
+
+/** PostgreSQL's own programs on the backup host. */
+export const postgresPrograms = `/usr/lib/postgresql/${postgresVersion}/bin`;
+
+/** The age of the newest base backup at which it is too old: one base backup may fail. Hours. */
+export function oldestHours({ backup }: Variables): number {
+  return 2 * backup.every_hours + 1;
+}
+
+/** How the backup host connects to the database server, in the words of libpq. */
+export function connectionToServer({ hosts }: Pick<Deployment, 'hosts'>): string {
+  const { connection, vars } = databaseHost(hosts);
+  const { ports, credentials } = vars;
+  return `host=${connection.address} port=${ports.state_db} user=${backupRole} dbname=${credentials.state.database} connect_timeout=10`;
+}
+
+/** The password of that connection, for libpq. */
+export function passwordsOfBarman({ backup }: Variables): Content {
+  return secretContent(`*:*:*:${backupRole}:${backup.password?.reveal()}\n`, /:/);
+}
+
+/** Barman's settings, with the addresses of the database server. */
+export function barmanFile({ hosts, vars }: Deployment): string {
+  const { connection, vars: ofServer } = databaseHost(hosts);
+  const values: Readonly<Record<string, string | number>> = {
+    address: connection.address,
+    port: ofServer.ports.state_db,
+    user: backupRole,
+    database: ofServer.credentials.state.database,
+    folder: dataFolder(vars, 'backup'),
+    programs: postgresPrograms,
+    slot: 'barman',
+    keep_days: vars.backup.keep_days,
+    oldest_hours: oldestHours(vars),
+  };
+  return barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+}
+
+/** The settings of the recovery program. */
+export function recoverySettings({ hosts, vars }: Deployment): string {
+  const { state, prover } = databaseHost(hosts).vars.credentials;
+  return shellSettings({
+    REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
+    CONNECTION: connectionToServer({ hosts }),
+    RESULTS: resultsFolder,
+    IMAGE: vars.images.database,
+    STATE_USER: state.user,
+    STATE_DATABASE: state.database,
+    PROVER_DATABASE: prover.database,
+  });
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { command } from '../../engine/host/action.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { eventually } from '../../engine/resource/job/eventually.ts';
+import { driftOf, fileChange, type Resource } from '../../engine/resource/resource.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
+import type { RenderContext } from '../render/render-context.ts';
+import { unitSettings } from '../server/unit-settings.ts';
+import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
+import { acmeProgram, certificateFile, drainedFolder, gatewayFolder, gatewayProgram } from './paths.ts';
+import { gatewayFiles } from './render.ts';
+
+const program = readFileSync(new URL('../../../templates/host/gateway.sh', import.meta.url));
+const acme = readFileSync(new URL('../../../templates/host/acme.sh', import.meta.url));
+/** The distribution's own configuration stays, unused. */
+const dropIn = unitSettings('haproxy.service');
+/** After a start it has asked all hosts within some seconds. */
+const servesWithin = 20;
+
+/** HAProxy runs in front of the RPC servers of `hosts`, and sends clients to one of them at least. */
+export function balancerServes({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Resource[] {
+  const { files, hash } = gatewayFiles({ host, vars, hosts });
+  const { metrics, tls } = vars.gateway;
+  const isAcme = tls && 'acme' in tls;
+  return [
+    packages('haproxy', 'socat', 'curl', ...(isAcme ? ['certbot', 'openssl'] : [])),
+    directory(dirname(gatewayFolder)),
+    directory(gatewayFolder).mode(0o700),
+    directory(drainedFolder),
+    directory(dirname(gatewayProgram)),
+    file(gatewayProgram).content(program).mode(0o755),
+    ...(isAcme ? [file(acmeProgram).content(acme).mode(0o755), placeholder(certificateFile(tls))] : []),
+    checkedFiles(files),
+    directory(dirname(dropIn)),
+    file(dropIn).content(`[Service]\nEnvironment=CONFIG=${gatewayFolder}/haproxy.cfg\n`),
+    runsWith(files, hash, metrics),
+    eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
+      seconds: servesWithin,
+      hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,
+    }),
+  ];
+}
+
+/** HAProxy does not start without a certificate, and certbot gets one through HAProxy: role gateway-certificate replaces it. */
+function placeholder(path: string): Resource {
+  return {
+    name: `HAProxy has a certificate to start with`,
+    changes: () => [fileChange(path)],
+    async check(host) {
+      const differences = (await host.stat(path)) ? [] : [{ what: path, was: 'absent', wanted: 'a placeholder' }];
+      return driftOf(differences, [command`${acmeProgram} placeholder`]);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { dataDisk, whyDatabasesWouldBeLost } from '../server/data-disk.ts';
+import { hardwareFindings } from '../server/hardware.ts';
+import type { Variables } from '../variables/variables.ts';
+import { known } from './known.ts';
+
+/** A server is large enough: required on the main network and advice on the test network, unless the inventory says otherwise. */
+export function hardwareSuffices({ facts, vars }: Context<Variables>): Resource[] {
+  const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
+  const nevertheless = 'to deploy nevertheless, set hardware: advisory in the inventory';
+  return [...hardwareFindings(facts), dataDisk(facts, vars)].map(({ wanted, seen, met, hint }) =>
+    known(
+      `server has ${wanted}`,
+      met ? ok : drift(`it has ${seen}`),
+      strictness === 'required'
+        ? { hint: hint === undefined ? nevertheless : `${hint}; ${nevertheless}` }
+        : { severity: 'should', ...(hint !== undefined && { hint }) },
+    ),
+  );
+}
+
+/** A cloud's temporary disk is often the largest one, and empty after the server was stopped. */
+export function databasesLast({ facts, vars }: Context<Variables>): Resource {
+  const why = whyDatabasesWouldBeLost(facts, vars);
+  return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
+    hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
+  });
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { nothingIsLeft } from './cleaned-up.ts';
+
+process.env.BACKUP_PASSWORD = 'backup.Pw~4';
+const changes: Changes = [
+  [['groups', 'backup'], { 'backup-1': { address: '10.0.0.7' } }],
+  [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD' }],
+];
+
+test.each([
+  ['database', '/data/state-db/rpc-node-recovered', false],
+  ['backup', '/data/backup/recovery', true],
+] as const)('on the %s host a recovery leaves no %s', async (group, path, stops) => {
+  const cleanedUp = nothingIsLeft(await contextOf({ changes, group }));
+  const left = fakeHost([], {
+    stat: async (name) => (name === path ? rootsFile : undefined),
+    unit: async () => stoppedUnit,
+  });
+  const seen = await cleanedUp.check(left);
+  expect(describeVerdict(seen)).toBe(`${path} is there`);
+  expect(JSON.stringify(seen).includes('systemctl stop')).toBe(stops);
+  expect(await cleanedUp.check(fakeHost([], { unit: async () => stoppedUnit }))).toEqual(ok);
+});

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { command } from '../../engine/host/action.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
+import { backupHost } from '../backup/source.ts';
+import { noOtherSynchronizer } from '../chain/single-sync.ts';
+import { product } from '../server/product.ts';
+import { dataFolder } from '../variables/data-folders.ts';
+import type { Variables } from '../variables/variables.ts';
+import type { AskedRecovery } from './asked.ts';
+import { passwordFile } from './paths.ts';
+import { isRecovered } from './recovered.ts';
+import { servingPort } from './staged.ts';
+
+const script = readFileSync(new URL('../../../templates/host/receive-recovery.sh', import.meta.url), 'utf8');
+
+/** What uses the data directory. */
+const containers = ['sync', 'prover', 'state-db'];
+
+/** The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere meanwhile. */
+export function recoveryIsReceived(context: Context<Variables>, asked: AskedRecovery): Resource[] {
+  const { vars } = context;
+  const received = dataIsReceived(context, asked);
+  return [
+    nothingIsInTheWay(vars, asked, received),
+    packages('rsync'),
+    directory(jobDirectory).mode(0o700),
+    file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
+    containersAreStopped(received),
+    { ...received, everyHost: noOtherSynchronizer(context) },
+  ];
+}
+
+function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {
+  const data = dataFolder(vars, 'state-db');
+  const settings = shellSettings({
+    ADDRESS: backupHost(hosts)?.connection.address ?? '',
+    PORT: servingPort,
+    PASSWORD_FILE: passwordFile,
+    DATA: data,
+    TIME: time,
+    SET_ASIDE: String(setsAside),
+  });
+  return job(`the recovered data directory is ${data}`, {
+    unit: `${product}-recovery-receive`,
+    script: settings + script,
+    done: async (host) => {
+      const [isHere, sync] = await Promise.all([isRecovered(host, data, time), host.container('sync')]);
+      // A synchronizer starts last: data that it writes are not of this recovery any more.
+      return isHere && !sync?.running ? ok : drift('it is not here');
+    },
+    progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
+  });
+}
+
+/**
+ * @param received whether the recovery is there
+ */
+function nothingIsInTheWay(vars: Variables, { setsAside }: AskedRecovery, received: Pick<Resource, 'check'>): Resource {
+  const data = dataFolder(vars, 'state-db');
+  return expectation('no other data is in the way', {
+    check: async (host) => {
+      const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
+      const isFree = found.is === 'ok' || setsAside || list.text() === '';
+      return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
+    },
+    hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,
+  });
+}
+
+/**
+ * @param received whether the recovery is there
+ */
+function containersAreStopped(received: Pick<Resource, 'check'>): Resource {
+  return {
+    name: `${containers.join(', ')} do not run during the recovery`,
+    check: async (host) => {
+      const [found, ...states] = await Promise.all([
+        received.check(host),
+        ...containers.map((name) => host.container(name)),
+      ]);
+      const running = containers.filter((_, at) => states[at]?.running);
+      if (found.is === 'ok' || running.length === 0) return ok;
+      return drift(`${running.join(', ')} run`, [command({ timeoutSeconds: 300 })`docker stop ${running}`]);
+    },
+  };
+}

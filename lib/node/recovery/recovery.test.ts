@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import recovery from '../../../roles/recovery.ts';
+import { drift } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
+import { contextOf, type Given } from '../testing/role-context.ts';
+
+process.env.BACKUP_PASSWORD = 'backup.Pw~4';
+const backup: Changes = [
+  [['groups', 'backup'], { 'backup-1': { address: '10.0.0.7' } }],
+  [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD' }],
+];
+
+const resources = async (given: Record<string, string>, more: Given = { changes: backup }) =>
+  recovery.resources({ ...(await contextOf(more)), given });
+
+const names = async (...given: Parameters<typeof resources>) => (await resources(...given)).map(({ name }) => name);
+
+test('another server than that of the inventory is refused, and so is a recovery without a backup', async () => {
+  await expect(names({ 'to-time': 'latest', 'to-server': 'db-9' })).rejects.toThrow(
+    '--to-server db-9: the Database+Sync server of the inventory is db-1',
+  );
+  await expect(names({ 'to-time': 'latest' }, {})).rejects.toThrow(
+    'there is no backup: the inventory has no host in group backup',
+  );
+});
+
+test('a drill changes nothing on the Database+Sync server', async () => {
+  expect(await names({ 'to-time': 'latest', 'to-server': 'db-1' })).toContain(
+    'the recovered data directory is /data/state-db',
+  );
+  expect(await names({ 'to-time': 'latest', drill: '' })).toEqual([]);
+  expect(await names({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })).toEqual([
+    'a recovery drill to latest passes',
+  ]);
+  expect(await names({})).toEqual([]);
+});
+
+test('a data directory that is there is not replaced, unless it may be put aside', async () => {
+  const there = fakeHost([[/^ls/, 'PG_VERSION']]);
+  const [guard] = await resources({ 'to-time': 'latest' });
+  expect(await guard?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
+  expect(await guard?.check(fakeHost([]))).toEqual({ is: 'ok' });
+  expect(await (await resources({ 'to-time': 'latest', 'set-aside': '' }))[0]?.check(there)).toEqual({ is: 'ok' });
+  const ours = fakeHost([[/^ls/, 'PG_VERSION']], { read: async () => Buffer.from('latest\n') });
+  expect(await guard?.check(ours)).toEqual({ is: 'ok' });
+});
+
+test('data that a synchronizer writes are not of a recovery any more, whatever they are marked with', async () => {
+  const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
+  const [received] = all.slice(-1);
+  const marked = { read: async () => Buffer.from('latest\n') };
+  expect(await received?.check(fakeHost([], marked))).toEqual({ is: 'ok' });
+  const running = fakeHost([], { ...marked, container: async () => runningContainer });
+  expect(await received?.check(running)).toMatchObject({ note: 'it is not here' });
+});
+
+test('a staged recovery of all that arrived is made again when more has arrived', async () => {
+  const of = async (time: string, newer: string) => {
+    const all = await resources({ 'to-time': time }, { changes: backup, group: 'backup' });
+    const staged = all.find(({ name }) => name.includes('recovered to'));
+    return staged?.check(fakeHost([[/find/, newer]], { read: async () => Buffer.from(`${time}\n`) }));
+  };
+  expect(await of('latest', '')).toEqual({ is: 'ok' });
+  expect(await of('latest', '/wals/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
+  expect(await of('2026-01-02T03:04:05Z', '/wals/1')).toEqual({ is: 'ok' });
+});
+
+test('what uses the database server is stopped, and no other synchronizer may run', async () => {
+  const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
+  const stop = all.find(({ name }) => name.includes('do not run'));
+  const host = fakeHost([], { container: async (name) => (name === 'prover' ? undefined : runningContainer) });
+  expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
+  expect(await all.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
+  expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
+});
+
+test('the staged files are served to the server alone, and only when they are of that time', async () => {
+  const all = await resources({ 'to-time': '2026-01-02T03:04:05Z' }, { changes: backup, group: 'backup' });
+  const staged = all.find(({ name }) => name.includes('recovered to'));
+  const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
+  expect(await staged?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
+  expect(await staged?.check(read('latest\n'))).toMatchObject({ note: 'there is no such recovery yet' });
+  const served = all.find(({ name }) => name.includes('fetched'));
+  expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
+  const configuration = await all.find(({ name }) => name.includes('rsyncd'))?.check(fakeHost([]));
+  expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
+});
+
+test('a drill that passed before proves nothing', async () => {
+  const drill = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  const passed = (exists: boolean) =>
+    fakeHost(
+      [
+        [/InvocationID/, 'ActiveState=inactive'],
+        [/./, ''],
+      ],
+      {
+        stat: async () => (exists ? rootsFile : undefined),
+        unit: async () => stoppedUnit,
+      },
+    );
+  expect(await drill?.check(passed(true))).toEqual(drift('it was not run yet'));
+  await drill?.work?.(passed(true));
+  expect(drill?.provesItself).toBe(true);
+  const failing = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  await expect(failing?.work?.(passed(false))).rejects.toThrow('it did not pass');
+});

@@ -1,0 +1,81 @@
+import { command } from '../../engine/host/action.ts';
+import type { Reader } from '../../engine/host/host.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { job, jobDirectory } from '../../engine/resource/job/job.ts';
+import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { recoveryProgram } from '../backup/programs.ts';
+import { product } from '../server/product.ts';
+import { dataFolder } from '../variables/data-folders.ts';
+import { addressesOf, databaseHost } from '../variables/hosts.ts';
+import type { Variables } from '../variables/variables.ts';
+import { markIn, passwordFile, servingUnit, stagedFolder } from './paths.ts';
+import { isRecovered } from './recovered.ts';
+
+/** Of rsync on the backup host. */
+export const servingPort = 8730;
+/** A fetch that takes longer is started again by the next run. Seconds. */
+const longestServed = 3 * 86_400;
+
+const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
+
+/**
+ * The backup host makes the data directory as it was at a time, and lets the Database+Sync server fetch it.
+ *
+ * @param time as `AskedRecovery` has it
+ */
+export function recoveryIsStaged(context: Context<Variables>, time: string): Resource[] {
+  const { vars } = context;
+  return [
+    directory(jobDirectory).mode(0o700),
+    databasesAreRecovered(vars, time),
+    file(passwordFile).content(secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/)),
+    file(configuration).content(rsyncSettings(context)),
+    filesCanBeFetched(),
+  ];
+}
+
+function databasesAreRecovered(vars: Variables, time: string): Resource {
+  const folder = stagedFolder(vars);
+  return job(`both databases are recovered to ${time}`, {
+    unit: `${product}-recovery`,
+    script: `exec ${recoveryProgram} stage ${folder} ${time}\n`,
+    done: async (host) => {
+      if (!(await isRecovered(host, folder, time))) return drift('there is no such recovery yet');
+      return time !== 'latest' || (await isNewest(host, vars))
+        ? ok
+        : drift('newer changes have reached the backup host');
+    },
+  });
+}
+
+/**
+ * Whether the staged data directory is still all that reached the backup host. A server that stopped for its recovery sends nothing, so
+ * log that came more than an hour later is of one that went on.
+ */
+async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
+  const repository = `${dataFolder(vars, 'backup')}/state-db`;
+  const newer = await host.$`
+    find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(stagedFolder(vars))}) 1 hour")" -print -quit`;
+  return newer.text() === '';
+}
+
+function rsyncSettings({ vars, hosts }: Context<Variables>): string {
+  return `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${stagedFolder(vars)}\nread only = yes\nauth users = recovery
+secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts)).join(' ')}\n`;
+}
+
+function filesCanBeFetched(): Resource {
+  return task('the recovered files can be fetched', {
+    check: async (host) => {
+      if ((await host.unit(`${servingUnit}.service`)).active === 'active') return ok;
+      return drift('they are not served', [
+        command`
+          systemctl reset-failed ${servingUnit}.service 2>/dev/null || :
+          systemd-run --quiet --unit=${servingUnit} --property=RuntimeMaxSec=${longestServed} rsync --daemon --no-detach --port=${servingPort} --config=${configuration}`,
+      ]);
+    },
+  });
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
+import { Failure } from '../../engine/problem/problem.ts';
+import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
+import { eventually } from '../../engine/resource/job/eventually.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import { stateDatabase } from '../databases/databases.ts';
+import { databaseRole } from '../monitor/statistics-role.ts';
+import { dataFolder } from '../variables/data-folders.ts';
+import { databaseHost } from '../variables/hosts.ts';
+import type { Variables } from '../variables/variables.ts';
+import { unlessItEnds } from './former-server.ts';
+import { slotOf } from './slot.ts';
+
+const script = readFileSync(new URL('../../../templates/host/standby.sh', import.meta.url), 'utf8');
+
+/** The replay of the log that the server wrote during the copy, and the wait until the replica has caught up. Seconds. */
+const longestReplay = 12 * 3600;
+/** A replica with less to replay is hardly behind. Bytes. */
+const caughtUpWithin = 16 * 1024 ** 2;
+
+/** A replica follows the Database+Sync server of the inventory, with a slot and a password of its own. */
+export function followsTheServer({ vars, hosts, host }: Context<Variables>): Resource {
+  const { name, connection, vars: ofServer } = databaseHost(hosts);
+  const { user, database } = vars.credentials.state;
+  const words = ['standby', user, database, connection.address, ofServer.ports.state_db, slotOf(host.name)];
+  const stdin = new Secret(`${vars.replica.password?.reveal()}\n`);
+  return databaseRole(`state-db follows that of ${name}`, script, words, { stdin });
+}
+
+/** A replica has replayed the log of its copy. */
+export function standbyAnswers(context: Context<Variables>): Resource {
+  return reached(context, 'state-db answers', 'select true');
+}
+
+/** A replica is hardly behind its server. */
+export function hasCaughtUp(context: Context<Variables>): Resource {
+  return reached(
+    context,
+    `state-db has caught up with ${databaseHost(context.hosts).name}`,
+    `select coalesce((select pg_wal_lsn_diff(latest_end_lsn, pg_last_wal_replay_lsn()) < ${caughtUpWithin}
+        from pg_stat_wal_receiver where status = 'streaming'), false)`,
+  );
+}
+
+/**
+ * @param query a select of one value, t once it is so
+ */
+function reached(context: Context<Variables>, name: string, query: string): Resource {
+  const { vars } = context;
+  return eventually(
+    name,
+    async (host) => {
+      const answer = await host.sql(stateDatabase(vars), `${query}, pg_is_in_recovery()`);
+      if (!answer.ok) return unknownUntil('state-db has replayed the log of the copy, and answers SQL');
+      const [isReached, follows] = answer.rows[0] ?? [];
+      const verdict = isReached === 't' ? ok : drift('it receives nothing, or replays what it received');
+      return follows === 'f' ? unlessItEnds(context, verdict) : verdict;
+    },
+    {
+      seconds: longestReplay,
+      giveUp: async (host) => {
+        await ensureContainerRuns(host, 'state-db');
+        await refuseGap(host, dataFolder(vars, 'state-db'));
+      },
+    },
+  );
+}
+
+/**
+ * @throws Failure where the server has dropped what the replica did not fetch in time
+ */
+async function refuseGap(host: Reader, data: string): Promise<void> {
+  const log =
+    await host.$`docker logs --tail 30 state-db 2>&1 | grep -E 'has already been removed|invalidated' | tail -n 1`;
+  if (log.text() === '') return;
+  throw new Failure(`the server has dropped log that this replica needs: ${log.text()}`, {
+    hint: `copy it again: docker rm -f state-db, remove ${data}, then deploy. backup.most_kept is the limit`,
+  });
+}

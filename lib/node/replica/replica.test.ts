@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import replica from '../../../roles/replica.ts';
+import { describeVerdict, ok } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
+
+process.env.REPLICA_PASSWORD = 'replica.Pw~5';
+
+/** A resource of a replica, by the start of its name. */
+async function resourceOf(name: string, given: Readonly<Record<string, string>> = {}) {
+  const context = await contextOf({
+    group: 'replica',
+    changes: [
+      [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+      [['vars', 'replica'], { password: 'env:REPLICA_PASSWORD' }],
+    ],
+  });
+  const found = (await replica.resources({ ...context, given })).find((each) => each.name.startsWith(name));
+  if (!found) throw new Error(`there is no resource ${name}`);
+  return found;
+}
+
+test('a data directory without the signal of a standby is no copy yet', async () => {
+  const copied = await resourceOf('/data/state-db is a copy');
+  expect(describeVerdict(await copied.check(fakeHost([])))).toBe('there is no copy yet');
+  const standby = async (path: string) => (path === '/data/state-db/standby.signal' ? rootsFile : undefined);
+  expect(await copied.check(fakeHost([], { stat: standby }))).toEqual(ok);
+});
+
+test('what a deploy waits for is said', async () => {
+  const [started, caughtUp] = [
+    await resourceOf('state-db answers'),
+    await resourceOf('state-db has caught up with db-1'),
+  ];
+  const answers = (value: string) => fakeHost([], { sql: async () => ({ ok: true, rows: [[value]] }) });
+  expect(describeVerdict(await caughtUp.check(answers('f')))).toBe('it receives nothing, or replays what it received');
+  for (const reached of [started, caughtUp]) {
+    expect(await reached.check(answers('t'))).toEqual(ok);
+    const words = 'unknown until state-db has replayed the log of the copy, and answers SQL';
+    expect(describeVerdict(await reached.check(fakeHost([])))).toBe(words);
+  }
+});
+
+test('before a switch the plan does not judge the former server as a replica', async () => {
+  const words = 'unknown until the former server is a replica';
+  const given = { to: 'db-1' };
+  const server = fakeHost([[/^ls/, 'PG_VERSION']], {
+    sql: async () => ({ ok: true, rows: [['f', 'f']] }),
+    stat: async (path) => (path.endsWith('PG_VERSION') ? rootsFile : undefined),
+  });
+  for (const name of ['no other data is in', '/data/state-db is a copy', 'state-db has caught up with db-1'])
+    expect(describeVerdict(await (await resourceOf(name, given)).check(server)), name).toBe(words);
+  expect(describeVerdict(await (await resourceOf('no other data is in')).check(server))).toBe(
+    'it holds data that is not of a replica',
+  );
+});

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { inRootsFolder } from '../../engine/host/action-script.ts';
+import type { Reader } from '../../engine/host/host.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { directory } from '../../engine/resource/file/directory.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { bytesIn, job } from '../../engine/resource/job/job.ts';
+import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { parseJson } from '../../engine/text/parse-json.ts';
+import { archiveName } from '../variables/archive-name.ts';
+import { databaseHost } from '../variables/hosts.ts';
+import { manifestSchema } from '../variables/manifest.ts';
+import type { Variables } from '../variables/variables.ts';
+
+const script = readFileSync(new URL('../../../templates/host/take-snapshot.sh', import.meta.url), 'utf8');
+
+/**
+ * A folder of the host has both archives, of one moment, and their manifest.
+ *
+ * @param folder an absolute path
+ */
+export function snapshotIsTaken({ host, hosts }: Context<Variables>, folder: string): Resource[] {
+  const server = databaseHost(hosts);
+  const names = archiveNames(server.vars);
+  const passwords = `${host.vars.paths.deployment}/snapshot.pgpass`;
+  const settings = shellSettings({
+    FOLDER: folder,
+    ADDRESS: server.name === host.name ? '127.0.0.1' : server.connection.address,
+    PORT: server.vars.ports.state_db,
+    PGPASSFILE: passwords,
+    ...databaseSettings(server.vars),
+  });
+  const { user, password } = server.vars.credentials.state;
+  return [
+    directory(host.vars.paths.deployment).mode(0o700),
+    file(passwords).content(secretContent(`*:*:*:${user}:${password.reveal()}\n`, /:/)),
+    job(`snapshot of both databases is in ${folder}`, {
+      unit: 'rpc-node-snapshot',
+      script: `${settings}${inRootsFolder(folder)}\n${script}`,
+      done: (reader) => judge(reader, folder, Object.values(names)),
+      // What a dump will need is not known before its end.
+      progress: (reader) => bytesIn(reader, `${folder}/.part`, 'dumping both databases'),
+    }),
+  ];
+}
+
+function archiveNames({ network }: Variables) {
+  return { state: archiveName(network.kind, 'state'), prover: archiveName(network.kind, 'prover') };
+}
+
+/** The settings of the script for the two databases. */
+function databaseSettings(vars: Variables) {
+  const { credentials, network } = vars;
+  const names = archiveNames(vars);
+  return {
+    DATABASE_USER: credentials.state.user,
+    STATE_DATABASE: credentials.state.database,
+    STATE_NAME: names.state,
+    STATE_TABLE: 'state.l2block',
+    PROVER_DATABASE: credentials.prover.database,
+    PROVER_NAME: names.prover,
+    PROVER_TABLE: 'state.nodes',
+    NETWORK: network.kind,
+  };
+}
+
+async function judge(host: Reader, folder: string, names: readonly string[]): Promise<Verdict> {
+  const [there, list, manifest, ...archives] = await Promise.all([
+    host.stat(folder),
+    host.$`ls -A ${folder}`,
+    host.read(`${folder}/manifest.json`),
+    ...names.map((name) => host.stat(`${folder}/${name}`)),
+  ]);
+  const hint = 'name another folder: nothing in this one is changed';
+  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
+  if (!manifest) {
+    const found = list.lines();
+    const own = ['.part', 'lost+found', ...(found.includes('.part') ? names : [])];
+    const foreign = found.find((name) => !own.includes(name));
+    if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
+    return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
+  }
+  const read = manifestSchema.safeParse(parseJson(manifest.toString())).data;
+  if (!read) return refused(`${folder}/manifest.json is not a manifest`, hint);
+  const whole = [read.state, read.prover].every(({ bytes }, at) => archives[at]?.size === bytes);
+  return whole ? ok : refused(`the archives in ${folder} are not those of their manifest`, hint);
+}
