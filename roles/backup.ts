@@ -102,7 +102,7 @@ export default role<Variables>('backup', (context) => {
           BASE_BACKUP: baseBackup,
         }) + read('host/first-backup.sh'),
       done: (host) => hasBackup(host, folder),
-      progress: (host) => bytesIn(host, `${folder}/state-db/base`, 'copying the database server'),
+      progress: (host) => bytesIn(host, [`${folder}/state-db/base`], 'copying the database server'),
     }),
     ...schedules(vars, connection),
   ];

@@ -5,6 +5,7 @@ import { type Context, role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { aptDoesNoHarm } from '../lib/engine/resource/system/packages.ts';
 import { answersForChain, downloads, registryAnswers } from '../lib/node/chain/reachable.ts';
+import { canHoldDatabase } from '../lib/node/databases/data-place.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { genesisPath, renderHost } from '../lib/node/render/render.ts';
 import { dataDisk, whyDatabasesWouldBeLost } from '../lib/node/server/data-disk.ts';
@@ -30,6 +31,7 @@ export default role<Variables>('preflight', async (context) => [
   ...hardware(context),
   ...software(context),
   lastingDisk(context),
+  ...dataDirectories(context),
   ...(await ports(context)),
   ...(await openFiles(context)),
   ...region(context),
@@ -121,6 +123,12 @@ function lastingDisk({ facts, vars }: Deployment): Resource {
   return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
     hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
   });
+}
+
+function dataDirectories({ host, vars }: Deployment): Resource[] {
+  const pool = host.groups.includes('rpc') ? ['pool-db'] : [];
+  const server = host.groups.some((group) => group === 'database' || group === 'replica') ? ['state-db'] : [];
+  return [...server, ...pool].map((name) => canHoldDatabase(`${vars.paths.data}/${name}`));
 }
 
 async function ports(context: Deployment): Promise<Resource[]> {

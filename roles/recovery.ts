@@ -6,11 +6,12 @@ import { Problem } from '../lib/engine/problem/problem.ts';
 import { secretContent } from '../lib/engine/resource/file/content.ts';
 import { bytesIn, job, jobDirectory } from '../lib/engine/resource/job/job.ts';
 import { directory, file, packages } from '../lib/engine/resource/kinds.ts';
-import { drift, expectation, ok, type Resource, task } from '../lib/engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused, task } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { resultsFolder } from '../lib/node/backup/folders.ts';
 import { backupHost } from '../lib/node/backup/source.ts';
 import { noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
+import { dataPlaceFunctions, emptyMount, heldIn, isOwnMount, placesOfCopy } from '../lib/node/databases/data-place.ts';
 import { product } from '../lib/node/server/product.ts';
 import { backupFolder } from '../lib/node/variables/data-folders.ts';
 import { addressesOf, databaseHost } from '../lib/node/variables/hosts.ts';
@@ -123,20 +124,27 @@ function recoveryIsReceived(context: Context<Variables>, time: string, setsAside
   const containers = ['sync', 'prover', 'state-db'];
   const received = job(`the recovered data directory is ${data}`, {
     unit: `${product}-recovery-receive`,
-    script: settings + receive,
+    script: settings + dataPlaceFunctions + receive,
     done: async (host) => {
       const [isHere, sync] = await Promise.all([isRecovered(host, data, time), host.container('sync')]);
       // A synchronizer starts last: data that it writes are not of this recovery any more.
       return isHere && !sync?.running ? ok : drift('it is not here');
     },
-    progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
+    progress: (host) => bytesIn(host, placesOfCopy(data), 'fetching the recovered databases'),
   });
   return [
     expectation('no other data is in the way', {
       check: async (host) => {
-        const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
-        const isFree = found.is === 'ok' || setsAside || list.text() === '';
-        return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
+        const [found, held, isMount] = await Promise.all([
+          received.check(host),
+          heldIn(host, data),
+          isOwnMount(host, data),
+        ]);
+        if (found.is === 'ok' || held.length === 0) return ok;
+        if (!setsAside) return drift(`${data} holds other data, which is not replaced`);
+        return isMount
+          ? refused(`${data} holds other data and is a mount of its own, so it cannot be renamed`, emptyMount(data))
+          : ok;
       },
       hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,
     }),

@@ -11,6 +11,7 @@ import { directory, eventually, file, job, skipWhen } from '../lib/engine/resour
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
+import { dataPlaceFunctions, heldIn, placesOfCopy } from '../lib/node/databases/data-place.ts';
 import { databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { databaseRole } from '../lib/node/monitor/statistics-role.ts';
 import { component } from '../lib/node/render/component.ts';
@@ -72,20 +73,20 @@ function serverIsCopied({ vars, hosts, host, given }: Context<Variables>): Resou
   });
   const copied = job(`${data} is a copy of the database server`, {
     unit: `${product}-replica-copy`,
-    script: settings + read('replica-copy'),
+    script: settings + dataPlaceFunctions + read('replica-copy'),
     done: async (reader) => {
       const [copy, own] = await Promise.all([reader.stat(`${data}/standby.signal`), reader.stat(`${data}/PG_VERSION`)]);
       if (copy) return ok;
       return own && given.to !== undefined ? formerEnds : drift('there is no copy yet');
     },
-    progress: (reader) => bytesIn(reader, `${data}.rpc-node-copy`, 'copying the database server'),
+    progress: (reader) => bytesIn(reader, placesOfCopy(data), 'copying the database server'),
   });
   const secret = secretContent(`${vars.replica.password?.reveal()}\n`, /./);
   const before = [
     expectation(`no other data is in ${data}`, {
       check: async (reader) => {
-        const [list, own] = await Promise.all([reader.$`ls -A ${data}`, reader.stat(`${data}/PG_VERSION`)]);
-        if (list.text() === '') return ok;
+        const [held, own] = await Promise.all([heldIn(reader, data), reader.stat(`${data}/PG_VERSION`)]);
+        if (held.length === 0) return ok;
         return own && given.to !== undefined ? formerEnds : drift('it holds data that is not of a replica');
       },
       hint: `nothing there is replaced. If it is not needed: docker rm -f state-db, then rename or remove ${data}`,

@@ -52,7 +52,7 @@ export default role<Variables>('take-snapshot', ({ host, hosts, given }): Resour
       script: `${settings}${inRootsFolder(folder)}\n${script}`,
       done: (reader) => judge(reader, folder, Object.values(names)),
       // What a dump will need is not known before its end.
-      progress: (reader) => bytesIn(reader, `${folder}/.part`, 'dumping both databases'),
+      progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'dumping both databases'),
     }),
   ];
 });

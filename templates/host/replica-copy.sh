@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copies the database server into the data directory of a replica, by pg_basebackup in a container of the same image. A copy that was
-# interrupted starts over.
+# interrupted starts over. The functions of data-place.sh are before this text.
 #
 # Settings:
 #   IMAGE                of state-db
@@ -11,10 +11,14 @@ set -u
 umask 077
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-copy=$DATA.rpc-node-copy
+copy=$(place_of_copy "$DATA")
 container=rpc-node-replica-copy
 [ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
-[ -z "$(ls -A "$DATA" 2>/dev/null)" ] || fail "$DATA holds data"
+if is_half_placed "$DATA"; then
+  put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
+  exit
+fi
+[ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
 docker rm -f "$container" >/dev/null 2>&1
 rm -rf "$copy"
 mkdir -p "$copy/data"
@@ -29,6 +33,5 @@ docker run --rm --interactive --name "$container" --network host --user postgres
   fail "the database server at $ADDRESS:$PORT does not send a whole copy"
 [ -e "$copy/data/standby.signal" ] || fail 'the copy is not one of a replica'
 sync -f "$copy/data"
-[ ! -d "$DATA" ] || rmdir "$DATA" || fail "$DATA cannot be replaced: is it a mount of its own?"
-mv "$copy/data" "$DATA"
-rm -rf "$copy" "$PASSWORD_FILE"
+put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
+rm -f "$PASSWORD_FILE"
