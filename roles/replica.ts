@@ -11,6 +11,7 @@ import { directory, eventually, file, job, skipWhen } from '../lib/engine/resour
 import { drift, expectation, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
+import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { dataPlaceFunctions, heldIn, placesOfCopy } from '../lib/node/databases/data-place.ts';
 import { databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { databaseRole } from '../lib/node/monitor/statistics-role.ts';
@@ -45,6 +46,7 @@ export default role<Variables>('replica', async (context) => {
     service,
     cpuShares('state-db', databaseCpuShares),
     reached(context, 'state-db answers', 'select true'),
+    collationsAgree(context.vars),
     followsTheServer(context),
     reached(
       context,
@@ -68,6 +70,7 @@ function serverIsCopied({ vars, hosts, host, given }: Context<Variables>): Resou
     ADDRESS: connection.address,
     PORT: ofServer.ports.state_db,
     SLOT: slotOf(host.name),
+    DATABASE: vars.credentials.state.database,
     PASSWORD_FILE: password,
     DATA: data,
   });

@@ -3,6 +3,7 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { eventually } from '../lib/engine/resource/kinds.ts';
 import { drift, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
@@ -26,6 +27,7 @@ export default role<Variables>('state-db', async (context) => {
     acceptsConnections('state-db'),
     // A recovered server accepts connections before it has replayed its log.
     ...(given['to-time'] === undefined ? [] : [recoveryHasEnded(vars)]),
+    collationsAgree(vars),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
     acceptsLogins(context, ['state', 'prover'], services),
   ];
