@@ -125,6 +125,14 @@ test('a replica that was away for too long says so, and is copied again, onto a 
     'rpc-2',
     `rm /data/state-db/own; mkdir ${ownDisk}; echo '${ownMount}' >>/etc/fstab; mount /data/state-db`,
   );
+  // The lab's databases have no sorting rules with a version. Only the role of replicas is told one.
+  await stateSql(`create function public.pg_database_collation_actual_version(oid) returns text return '2.28';
+    alter role rpc_node_replica set search_path = public, pg_catalog`);
+  const sorted = await deploy();
+  expect(sorted.exitCode, sorted.output).toBe(1);
+  expect(sorted.output).toContain('the database server sorts text by version 2.28 of the C library');
+  await stateSql(`alter role rpc_node_replica reset search_path;
+    drop function public.pg_database_collation_actual_version(oid)`);
   await converges();
   await stateSql('drop table public.filler');
   const { exitCode, output } = await status();
