@@ -3,7 +3,7 @@ import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { addressesAnswer } from '../lib/node/preflight/addresses.ts';
 import { imagesArePinned, serverIsInRegion } from '../lib/node/preflight/advice.ts';
 import { openFilesSuffice, portsAreFree } from '../lib/node/preflight/containers.ts';
-import { databasesLast, hardwareSuffices } from '../lib/node/preflight/hardware.ts';
+import { databasesFit, databasesLast, hardwareSuffices } from '../lib/node/preflight/hardware.ts';
 import { restoreToolCanBeBuilt } from '../lib/node/preflight/restore.ts';
 import { softwareFits } from '../lib/node/preflight/software.ts';
 import { systemIsSupported } from '../lib/node/preflight/system.ts';
@@ -19,6 +19,7 @@ export default role<Variables>('preflight', async (context) => [
   ...hardwareSuffices(context),
   ...softwareFits(context),
   databasesLast(context),
+  ...databasesFit(context),
   ...(await portsAreFree(context)),
   ...(await openFilesSuffice(context)),
   ...serverIsInRegion(context),

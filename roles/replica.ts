@@ -1,5 +1,6 @@
 import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { databaseCpuShares } from '../lib/node/databases/databases.ts';
 import { component } from '../lib/node/render/component.ts';
 import { serverIsCopied } from '../lib/node/replica/copy.ts';
@@ -18,6 +19,7 @@ export default role<Variables>('replica', async (context) => {
     service,
     cpuShares('state-db', databaseCpuShares),
     standbyAnswers(context),
+    collationsAgree(context.vars),
     followsTheServer(context),
     hasCaughtUp(context),
   ];

@@ -1,5 +1,6 @@
 import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
@@ -25,6 +26,7 @@ export default role<Variables>('state-db', async (context) => {
     acceptsConnections('state-db'),
     // A recovered server accepts connections before it has replayed its log.
     ...(given['to-time'] === undefined ? [] : [logIsReplayed(vars)]),
+    collationsAgree(vars),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
     acceptsLogins(context, ['state', 'prover'], services),
   ];

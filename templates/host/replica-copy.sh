@@ -1,20 +1,41 @@
 #!/bin/sh
 # Copies the database server into the data directory of a replica, by pg_basebackup in a container of the same image. A copy that was
-# interrupted starts over.
+# interrupted starts over. The functions of data-place.sh are before this text.
 #
 # Settings:
 #   IMAGE                of state-db
 #   ADDRESS, PORT        of the server; SLOT, the slot there that keeps its log for this replica
+#   DATABASE             the state database there
 #   PASSWORD_FILE        of the role rpc_node_replica; it is removed at the end
 #   DATA                 the data directory of state-db: absent or empty
 set -u
 umask 077
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-copy=$DATA.rpc-node-copy
+copy=$(place_of_copy "$DATA")
 container=rpc-node-replica-copy
 [ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
-[ -z "$(ls -A "$DATA" 2>/dev/null)" ] || fail "$DATA holds data"
+if is_half_placed "$DATA"; then
+  put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
+  exit
+fi
+[ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
+
+# Text is sorted by the rules of the C library: a copy that is read with other ones has indexes that miss rows.
+versions=$(docker run --rm --interactive --network host --user postgres --entrypoint sh "$IMAGE" -c '
+  IFS= read -r PGPASSWORD
+  export PGPASSWORD
+  psql -XAtq "host=$1 port=$2 user=rpc_node_replica dbname=$3 connect_timeout=10" \
+    -c "select pg_database_collation_actual_version(oid) from pg_database where datname = current_database()" || exit
+  getconf GNU_LIBC_VERSION 2>/dev/null | cut -d " " -f 2' sh "$ADDRESS" "$PORT" "$DATABASE" <"$PASSWORD_FILE") ||
+  fail "the database server at $ADDRESS:$PORT does not let this host in"
+{ read -r theirs; read -r ours; } <<EOF
+$versions
+EOF
+[ -z "$theirs" ] || [ "$theirs" = "$ours" ] ||
+  fail "the database server sorts text by version $theirs of the C library, and $IMAGE has ${ours:-another one}: indexes of a copy would miss rows." \
+    'Name one image for both by its digest (images.database), deploy the server, then this host'
+
 docker rm -f "$container" >/dev/null 2>&1
 rm -rf "$copy"
 mkdir -p "$copy/data"
@@ -29,6 +50,5 @@ docker run --rm --interactive --name "$container" --network host --user postgres
   fail "the database server at $ADDRESS:$PORT does not send a whole copy"
 [ -e "$copy/data/standby.signal" ] || fail 'the copy is not one of a replica'
 sync -f "$copy/data"
-[ ! -d "$DATA" ] || rmdir "$DATA" || fail "$DATA cannot be replaced: is it a mount of its own?"
-mv "$copy/data" "$DATA"
-rm -rf "$copy" "$PASSWORD_FILE"
+put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
+rm -f "$PASSWORD_FILE"

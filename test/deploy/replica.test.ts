@@ -29,14 +29,22 @@ const replicaSql = (query: string) =>
   );
 const clientsOf = (address: string) => `select count(*) > 0 from pg_stat_activity where client_addr = '${address}'`;
 const addressOf = { 'rpc-1': '172.30.77.12', 'rpc-2': '172.30.77.13' } as const;
+/** The replica's own disk, and how it is mounted. */
+const ownDisk = '/data/disk-of-state-db';
+const ownMount = `${ownDisk} /data/state-db none bind 0 0`;
+const withoutDisk = `
+  docker rm -f state-db >/dev/null 2>&1
+  if mountpoint -q /data/state-db; then umount /data/state-db; fi
+  sed -i '\\|^${ownDisk} |d' /etc/fstab
+  rm -rf ${ownDisk} /data/state-db`;
 const slots = () => stateSql('select slot_name, active, wal_status from pg_replication_slots');
 
 beforeAll(async () => {
   const password = join(await folderForTest(), 'password');
   await writeFile(password, `${randomBytes(12).toString('hex')}\n`, { mode: 0o600 });
   inventory = await labInventoryWith(without);
-  await onHost('rpc-2', 'docker rm -f json-rpc prover pool-db state-db >/dev/null 2>&1 || :');
-  await onHost('rpc-2', 'rm -rf /data/state-db /data/state-db.*');
+  await onHost('rpc-2', 'docker rm -f json-rpc prover pool-db >/dev/null 2>&1 || :');
+  await onHost('rpc-2', `${withoutDisk} /data/state-db.*`);
   await converges();
   inventory = await labInventoryWith({
     ...without,
@@ -91,7 +99,7 @@ test('a query that stands in the way of the log is cancelled, counted and shown'
   expect(output).toMatch(/state-db: (1 query was|\d+ queries were) cancelled/);
 });
 
-test('a replica that was away for too long says so, and is copied again once its data is removed', async () => {
+test('a replica that was away for too long says so, and is copied again, onto a disk of its own, once its data is removed', async () => {
   await onHost('rpc-2', 'docker stop state-db >/dev/null');
   await stateSql('create table public.filler (data text)');
   for (let i = 0; i < 16; i++) {
@@ -111,12 +119,25 @@ test('a replica that was away for too long says so, and is copied again once its
   );
   const other = await deploy();
   expect(other.exitCode, other.output).toBe(1);
-  expect(other.output).toContain('it holds data that is not of a replica');
-  await onHost('rpc-2', 'rm -r /data/state-db');
+  expect(other.output).toContain('/data/state-db holds files that are of no database: own');
+  // A mount of its own cannot be renamed.
+  await onHost(
+    'rpc-2',
+    `rm /data/state-db/own; mkdir ${ownDisk}; echo '${ownMount}' >>/etc/fstab; mount /data/state-db`,
+  );
+  // The lab's databases have no sorting rules with a version. Only the role of replicas is told one.
+  await stateSql(`create function public.pg_database_collation_actual_version(oid) returns text return '2.28';
+    alter role rpc_node_replica set search_path = public, pg_catalog`);
+  const sorted = await deploy();
+  expect(sorted.exitCode, sorted.output).toBe(1);
+  expect(sorted.output).toContain('the database server sorts text by version 2.28 of the C library');
+  await stateSql(`alter role rpc_node_replica reset search_path;
+    drop function public.pg_database_collation_actual_version(oid)`);
   await converges();
   await stateSql('drop table public.filler');
   const { exitCode, output } = await status();
   expect(exitCode, output).toBe(0);
+  expect(await onHost('rpc-2', 'ls -A /data | grep copy; ls -A /data/state-db | grep copy || :')).toBe('');
 });
 
 test('a replica is removed by a deploy: the RPC server is back, and nothing of it is left on the database server', async () => {
@@ -129,5 +150,5 @@ test('a replica is removed by a deploy: the RPC server is back, and nothing of i
   expect(await onHost('rpc-1', 'grep -c dbReadOnly /opt/rpc-node/prover.config.json || :')).toBe('0');
   const check = await runPlaybook('deploy', '--inventory', inventory, '--check');
   expect(check.exitCode, check.output).toBe(0);
-  await onHost('rpc-2', 'docker rm -f state-db >/dev/null; rm -r /data/state-db');
+  await onHost('rpc-2', withoutDisk);
 });

@@ -25,7 +25,7 @@ export function baseBackupIsThere({ hosts, vars }: Context<Variables>): Resource
     unit: `${product}-first-backup`,
     script: settings + script,
     done: (host) => hasBackup(host, folder),
-    progress: (host) => bytesIn(host, `${folder}/state-db/base`, 'copying the database server'),
+    progress: (host) => bytesIn(host, [`${folder}/state-db/base`], 'copying the database server'),
   });
 }
 

@@ -1,7 +1,9 @@
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { canHoldDatabase } from '../databases/data-place.ts';
 import { dataDisk, whyDatabasesWouldBeLost } from '../server/data-disk.ts';
 import { hardwareFindings } from '../server/hardware.ts';
+import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { known } from './known.ts';
 
@@ -26,4 +28,12 @@ export function databasesLast({ facts, vars }: Context<Variables>): Resource {
   return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
     hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
   });
+}
+
+/** The data directories of this host's databases can hold them. */
+export function databasesFit({ host, vars }: Context<Variables>): Resource[] {
+  const isIn = (...groups: readonly string[]) => host.groups.some((group) => groups.includes(group));
+  const server = isIn('database', 'replica') ? (['state-db'] as const) : [];
+  const pool = isIn('database', 'rpc') ? (['pool-db'] as const) : [];
+  return [...server, ...pool].map((name) => canHoldDatabase(dataFolder(vars, name)));
 }

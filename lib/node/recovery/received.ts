@@ -5,11 +5,12 @@ import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { backupHost } from '../backup/source.ts';
 import { noOtherSynchronizer } from '../chain/single-sync.ts';
+import { dataPlaceFunctions, emptyMount, heldIn, isOwnMount, placesOfCopy } from '../databases/data-place.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -49,13 +50,13 @@ function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }
   });
   return job(`the recovered data directory is ${data}`, {
     unit: `${product}-recovery-receive`,
-    script: settings + script,
+    script: settings + dataPlaceFunctions + script,
     done: async (host) => {
       const [isHere, sync] = await Promise.all([isRecovered(host, data, time), host.container('sync')]);
       // A synchronizer starts last: data that it writes are not of this recovery any more.
       return isHere && !sync?.running ? ok : drift('it is not here');
     },
-    progress: (host) => bytesIn(host, `${data}.recovered`, 'fetching the recovered databases'),
+    progress: (host) => bytesIn(host, placesOfCopy(data), 'fetching the recovered databases'),
   });
 }
 
@@ -66,9 +67,16 @@ function nothingIsInTheWay(vars: Variables, { setsAside }: AskedRecovery, receiv
   const data = dataFolder(vars, 'state-db');
   return expectation('no other data is in the way', {
     check: async (host) => {
-      const [found, list] = await Promise.all([received.check(host), host.$`ls -A ${data}`]);
-      const isFree = found.is === 'ok' || setsAside || list.text() === '';
-      return isFree ? ok : drift(`${data} holds other data, which is not replaced`);
+      const [found, held, isMount] = await Promise.all([
+        received.check(host),
+        heldIn(host, data),
+        isOwnMount(host, data),
+      ]);
+      if (found.is === 'ok' || held.length === 0) return ok;
+      if (!setsAside) return drift(`${data} holds other data, which is not replaced`);
+      return isMount
+        ? refused(`${data} holds other data and is a mount of its own, so it cannot be renamed`, emptyMount(data))
+        : ok;
     },
     hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,
   });

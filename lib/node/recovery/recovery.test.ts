@@ -37,12 +37,20 @@ test('a drill changes nothing on the Database+Sync server', async () => {
 });
 
 test('a data directory that is there is not replaced, unless it may be put aside', async () => {
-  const there = fakeHost([[/^ls/, 'PG_VERSION']]);
+  const there = fakeHost([[/ls -A/, 'PG_VERSION']]);
   const [guard] = await resources({ 'to-time': 'latest' });
   expect(await guard?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
   expect(await guard?.check(fakeHost([]))).toEqual({ is: 'ok' });
-  expect(await (await resources({ 'to-time': 'latest', 'set-aside': '' }))[0]?.check(there)).toEqual({ is: 'ok' });
-  const ours = fakeHost([[/^ls/, 'PG_VERSION']], { read: async () => Buffer.from('latest\n') });
+  const [setsAside] = await resources({ 'to-time': 'latest', 'set-aside': '' });
+  expect(await setsAside?.check(there)).toEqual({ is: 'ok' });
+  const onMount = fakeHost([
+    [/ls -A/, 'PG_VERSION'],
+    [/^mountpoint/, ''],
+  ]);
+  expect(await setsAside?.check(onMount)).toMatchObject({
+    note: '/data/state-db holds other data and is a mount of its own, so it cannot be renamed',
+  });
+  const ours = fakeHost([[/ls -A/, 'PG_VERSION']], { read: async () => Buffer.from('latest\n') });
   expect(await guard?.check(ours)).toEqual({ is: 'ok' });
 });
 

@@ -7,6 +7,7 @@ import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
+import { dataPlaceFunctions, heldIn, placesOfCopy } from '../databases/data-place.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -39,19 +40,20 @@ function dataIsCopied(context: Context<Variables>): Resource {
     ADDRESS: connection.address,
     PORT: ofServer.ports.state_db,
     SLOT: slotOf(host.name),
+    DATABASE: vars.credentials.state.database,
     PASSWORD_FILE: passwordFile,
     DATA: data,
   });
   return job(`${data} is a copy of the database server`, {
     unit: `${product}-replica-copy`,
-    script: settings + script,
+    script: settings + dataPlaceFunctions + script,
     done: async (reader) => {
       const [copy, own] = await Promise.all([reader.stat(`${data}/standby.signal`), reader.stat(`${data}/PG_VERSION`)]);
       if (copy) return ok;
       const absent = drift('there is no copy yet');
       return own ? unlessItEnds(context, absent) : absent;
     },
-    progress: (reader) => bytesIn(reader, `${data}.rpc-node-copy`, 'copying the database server'),
+    progress: (reader) => bytesIn(reader, placesOfCopy(data), 'copying the database server'),
   });
 }
 
@@ -59,8 +61,8 @@ function noOtherData(context: Context<Variables>): Resource {
   const data = dataFolder(context.vars, 'state-db');
   return expectation(`no other data is in ${data}`, {
     check: async (reader) => {
-      const [list, own] = await Promise.all([reader.$`ls -A ${data}`, reader.stat(`${data}/PG_VERSION`)]);
-      if (list.text() === '') return ok;
+      const [held, own] = await Promise.all([heldIn(reader, data), reader.stat(`${data}/PG_VERSION`)]);
+      if (held.length === 0) return ok;
       const other = drift('it holds data that is not of a replica');
       return own ? unlessItEnds(context, other) : other;
     },

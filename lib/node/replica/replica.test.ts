@@ -44,7 +44,7 @@ test('what a deploy waits for is said', async () => {
 test('before a switch the plan does not judge the former server as a replica', async () => {
   const words = 'unknown until the former server is a replica';
   const given = { to: 'db-1' };
-  const server = fakeHost([[/^ls/, 'PG_VERSION']], {
+  const server = fakeHost([[/ls -A/, 'PG_VERSION']], {
     sql: async () => ({ ok: true, rows: [['f', 'f']] }),
     stat: async (path) => (path.endsWith('PG_VERSION') ? rootsFile : undefined),
   });

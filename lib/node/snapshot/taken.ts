@@ -41,7 +41,7 @@ export function snapshotIsTaken({ host, hosts }: Context<Variables>, folder: str
       script: `${settings}${inRootsFolder(folder)}\n${script}`,
       done: (reader) => judge(reader, folder, Object.values(names)),
       // What a dump will need is not known before its end.
-      progress: (reader) => bytesIn(reader, `${folder}/.part`, 'dumping both databases'),
+      progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'dumping both databases'),
     }),
   ];
 }

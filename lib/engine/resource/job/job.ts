@@ -183,10 +183,10 @@ async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}
   }
 }
 
-/** Progress of work that fills a folder, by the bytes in it. */
-export async function bytesIn(host: Reader, folder: string, what: string): Promise<Progress> {
-  const size = await host.$`du -sb ${folder}`;
-  return { what, done: Number.parseInt(size.text(), 10) || 0, unit: 'bytes' };
+/** Progress of work that fills one of these folders, by the bytes in them. One that is not there has none. */
+export async function bytesIn(host: Reader, folders: readonly string[], what: string): Promise<Progress> {
+  const sizes = await host.$`du -sbc ${folders}`;
+  return { what, done: Number.parseInt(sizes.text().split('\n').at(-1) ?? '', 10) || 0, unit: 'bytes' };
 }
 
 function isRunning(activeState = ''): boolean {

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Functions for a copy that becomes the data directory of a database. The copy is made on the file system of that directory: beside it, or
+# in it where it is a mount of its own, which nobody can rename.
+
+# Prints the folder of the copy for the data directory $1. Its folder `data` is the copy.
+place_of_copy() {
+  if mountpoint -q "$1"; then echo "$1/.rpc-node-copy"; else echo "$1.rpc-node-copy"; fi
+}
+
+# Prints what the data directory $1 holds beside a copy that is not in its place yet.
+held_in() { find "$1" -mindepth 1 -maxdepth 1 ! -name .rpc-node-copy 2>/dev/null; }
+
+# Whether the copy for the data directory $1 is whole, and only its way into its place was interrupted.
+is_half_placed() { [ -e "$1/.rpc-node-copy/whole" ]; }
+
+# Makes the whole copy the data directory $1. Its file $2 says that it is there, so it comes last.
+put_in_place() {
+  place=$(place_of_copy "$1")
+  if ! mountpoint -q "$1"; then
+    mkdir -p "$(dirname "$1")" && { [ ! -d "$1" ] || rmdir "$1"; } && mv "$place/data" "$1" && rm -rf "$place"
+    return
+  fi
+  : >"$place/whole" && sync -f "$place" &&
+    chown --reference="$place/data" "$1" && chmod --reference="$place/data" "$1" &&
+    find "$place/data" -mindepth 1 -maxdepth 1 ! -name PG_VERSION ! -name "$2" -exec mv -t "$1" {} + || return
+  for name in PG_VERSION "$2"; do
+    [ ! -e "$place/data/$name" ] || mv "$place/data/$name" "$1" || return
+  done
+  sync -f "$1" && rm -rf "$place"
+}
