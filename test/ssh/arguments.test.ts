@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
-import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
 import { secretContent } from '../../lib/engine/resource/file/content.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
@@ -39,20 +39,8 @@ afterAll(() => sshd?.stop());
 /** No other text has it. */
 const canary = `canary${randomBytes(8).toString('hex')}`;
 
-const settings = (): ConnectionSettings => ({
-  type: 'ssh',
-  address: '127.0.0.1',
-  port: sshd.port,
-  user: 'root',
-  hostKeys: [sshd.hostKey],
-  identityFile: sshd.clientKey,
-  knownHostsFile: undefined,
-  jump: [],
-  becomePassword: undefined,
-});
-
 async function open() {
-  const connection = await connect('db-1', settings(), { retries: 0 });
+  const connection = await connect('db-1', settingsFor(sshd), { retries: 0 });
   onTestFinished(() => connection.close());
   return connection;
 }
@@ -140,7 +128,9 @@ test('the steps of changes are in no argument list of a host', async () => {
     acceptedFile({ path: join(folder, 'accepted'), content: `: ${canary}\n`, judge: ['sh', '-n'], source: 'a test' }),
   ];
   const executed = await executedDuring(async () => {
-    const { done } = await recordedRun(await connect('db-1', settings(), { retries: 0 }), resources, { check: false });
+    const { done } = await recordedRun(await connect('db-1', settingsFor(sshd), { retries: 0 }), resources, {
+      check: false,
+    });
     expect(done.map(({ outcome }) => outcome)).toEqual(resources.map(() => 'changed'));
   });
   expect(seenIn(executed)).toEqual([]);
