@@ -43,11 +43,16 @@ test('every page of the site is in its sidebar', () => {
   expect(missing).toEqual([]);
 });
 
+test('no page of the site is longer than 200 lines', () => {
+  const long = pages.filter((page) => page.startsWith('docs/') && text(page).split('\n').length > 201);
+  expect(long).toEqual([]);
+});
+
 test('each command line in the documentation is one that we accept', async () => {
   const lines = pages
-    .filter((page) => page !== 'docs/wrong-input.md')
+    .filter((page) => page !== 'docs/wrong-commands.md')
     .flatMap((page) => ourCommandLines(text(page).replaceAll('__INVENTORY__', 'mainnet')))
-    // The playbook of a reader's own in the example of docs/kinds.md.
+    // The playbook of a reader's own in the example of docs/own-roles.md.
     .filter(([command]) => command !== 'operators');
   expect(lines.length).toBeGreaterThan(60);
   expect(await refusalsIn(lines)).toEqual([]);

@@ -105,6 +105,6 @@ function newServerIsClose({ hosts, vars }: Context<Variables>, seen: Seen, state
       if (behind === null || behind === undefined) return drift('it receives nothing from the former server');
       return Number(behind) <= mostToReplay ? ok : drift(`it has ${bytes(Number(behind))} to replay`);
     },
-    hint: `${state}. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/data.md)`,
+    hint: `${state}. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/replicas.md, "Add, rebuild, remove")`,
   };
 }

@@ -14,7 +14,7 @@ export interface Options {
   readonly light: number | undefined;
 }
 
-export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md
+export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md and docs/benchmark-results.md
 
   --hosts N,N      how many hosts (1,10,50)
   --delay MS,MS    milliseconds added to each round trip (0,25,100)
