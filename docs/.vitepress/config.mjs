@@ -8,8 +8,13 @@ export default defineConfig({
   // The test of the documentation checks links out of this folder, too.
   ignoreDeadLinks: [/\.\.\/(README|CONTRIBUTING|CHANGELOG)/, /\.\.\/(lib|roles|templates|playbooks|inventory|test)\//],
   head: [
-    // Long words and commands break, so that no page and no table scrolls sideways.
-    ['style', {}, '.vp-doc td, .vp-doc code { overflow-wrap: anywhere } .vp-doc pre code { white-space: pre-wrap }'],
+    // Long words and commands break, so that nothing has to be scrolled sideways.
+    [
+      'style',
+      {},
+      `.vp-doc td, .vp-doc code { overflow-wrap: anywhere }
+      .vp-doc div[class*='language-'] pre code { white-space: pre-wrap; width: auto }`,
+    ],
   ],
   markdown: {
     // Braces in code are text, and no expressions of Vue.

@@ -167,7 +167,7 @@ export class TurnTaking<V> {
           parts.map(({ at, session, resource: part }) => {
             if (session) return part.check(session.reader);
             throw new Failure(`${at.name} cannot be reached, and may send clients to ${host.name}`, {
-              hint: `run again when it answers. If you know that it is off: --assume-stopped ${at.name}`,
+              hint: `run again when ${at.name} answers. If you know that the gateway is off: --assume-stopped ${at.name}`,
             });
           }),
         );

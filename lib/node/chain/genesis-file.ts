@@ -30,7 +30,7 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
     return new Failure(
       `the genesis file from ${withoutQuery(url)} is refused:\n${[...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n')}`,
       {
-        hint: `it has to be for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
+        hint: `the genesis file has to be for chain id ${wanted.chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
       },
     );
   };

@@ -107,7 +107,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
     first = await startAndWatch(host, work);
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
-      hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
+      hint: `let the job end, or end the job on ${host.name}: systemctl stop ${unit}`,
     });
   }
   const end = await watch(host, work, first);
