@@ -102,13 +102,14 @@ export async function wrongInputPages(): Promise<Readonly<Record<string, string>
   const accepted = [...inventories, ...files, ...commands].filter(({ code }) => code !== 3);
   if (accepted.length > 0)
     throw new Error(`not refused: ${accepted.map(({ input, said }) => `${input}: ${said}`).join('; ')}`);
-  const made = `Each is refused before anything is touched, with exit code 3 and a message on standard error. This page is made by running them
-(\`npx zx docs/wrong-input.mjs\`), and a test runs them again. Of a long answer the first ten lines are here.`;
+  const made = `Each mistake is refused before anything is touched, with exit code 3 and a message on standard error.
+\`npx zx docs/wrong-input.mjs\` makes each mistake and writes this page, and a test makes the mistakes again. Of a long answer the page has
+the first ten lines.`;
   return {
     'wrong-input.md': `# Wrong input
 
-What ${inventories.length + files.length} mistakes in an inventory give. ${made} The
-inventory without the mistake is \`inventory/testnet.yaml\`, filled in, as \`inventory/one.yaml\`.
+This page has the answers to ${inventories.length + files.length} mistakes in an inventory.
+${made} The inventory without the mistake is \`inventory/testnet.yaml\`, filled in, as \`inventory/one.yaml\`.
 
 ## Values of an inventory
 
@@ -120,8 +121,9 @@ ${table('File', files)}
 `,
     'wrong-commands.md': `# Wrong command lines
 
-What ${commands.length} mistakes in a command line give. ${made} They
-follow \`npx rpc-playbooks\`, in a project folder with the inventory \`one\`.
+This page has the answers to ${commands.length} mistakes in a command line.
+${made} The words of the first column follow
+\`npx rpc-playbooks\`, in a project folder with the inventory \`one\`.
 
 ${table('Command line', commands)}
 `,

@@ -54,7 +54,8 @@ function jobFailed(title: string, why: string, log: string): Failure {
 }
 
 /**
- * Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again.
+ * Long work that outlives the connection. If the work already runs, as after a lost connection, the run watches it and does not start it
+ * again.
  *
  * @example job('archive is unpacked', { unit: 'unpack', script: 'tar -xf /srv/a.tar -C /srv', done: async (host) => ((await host.stat('/srv/a')) ? ok : drift('not unpacked')) })
  */
