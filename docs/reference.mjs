@@ -1,13 +1,14 @@
 #!/usr/bin/env zx
-// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md, from the schemas of the inventory; docs/kinds.md;
-// and the table of docs/commands.md.
+// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md and the two pages of variables, from the schemas of
+// the inventory; docs/kinds.md; and the table of docs/commands.md.
 import { readFile, writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 
-const { schemaText, withTables } = await import('./reference/reference.ts');
+const { schemaText, tablePages, withTables } = await import('./reference/reference.ts');
 
-const page = new URL('configuration.md', import.meta.url);
-await writeFile(page, withTables(await readFile(page, 'utf8')));
+const pages = tablePages.map((name) => new URL(name, import.meta.url));
+const filled = withTables(await Promise.all(pages.map((page) => readFile(page, 'utf8'))));
+await Promise.all(pages.map((page, at) => writeFile(page, filled[at] ?? '')));
 await writeFile(new URL('../inventory/schema.json', import.meta.url), schemaText());
 
 const { kindsPage } = await import('./reference/kinds-page.ts');

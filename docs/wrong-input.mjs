@@ -1,8 +1,9 @@
 #!/usr/bin/env zx
-// Writes docs/wrong-input.md: what wrong inventories and command lines give.
+// Writes docs/wrong-input.md and docs/wrong-commands.md: what wrong inventories and command lines give.
 import { writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 
-const { wrongInputPage } = await import('./reference/wrong-input.ts');
+const { wrongInputPages } = await import('./reference/wrong-input.ts');
 
-await writeFile(new URL('wrong-input.md', import.meta.url), await wrongInputPage());
+for (const [name, text] of Object.entries(await wrongInputPages()))
+  await writeFile(new URL(name, import.meta.url), text);

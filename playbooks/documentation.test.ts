@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { ourCommandLines, refusalsIn } from './testing/command-lines.ts';
+import { anchorOf, headingsOf } from './testing/headings.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'templates/project/README.md'].concat(
@@ -13,17 +14,6 @@ const text = (page: string) => readFileSync(join(root, page), 'utf8');
 /** Text without code, where brackets are no links. */
 const prose = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/(`+)[\s\S]*?\1/g, '');
 
-/** The anchors of a page's headings, as GitHub and VitePress make them. */
-function anchorsOf(markdown: string): string[] {
-  const headings = markdown.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#{1,6} (.+)$/gm);
-  return [...headings].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
-}
-
 function brokenLinks(page: string, markdown: string): string[] {
   const links = [...prose(markdown).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
   return links.filter((link) => {
@@ -32,7 +22,7 @@ function brokenLinks(page: string, markdown: string): string[] {
     const path = file === '' ? join(root, page) : resolve(root, dirname(page), file);
     if (!existsSync(path) || relative(root, path).startsWith('..')) return true;
     const there = path === join(root, page) ? markdown : readFileSync(path, 'utf8');
-    return anchor !== undefined && !anchorsOf(there).includes(anchor);
+    return anchor !== undefined && !headingsOf(there).some((title) => anchorOf(title) === anchor);
   });
 }
 
@@ -53,11 +43,16 @@ test('every page of the site is in its sidebar', () => {
   expect(missing).toEqual([]);
 });
 
+test('no page of the site is longer than 200 lines', () => {
+  const long = pages.filter((page) => page.startsWith('docs/') && text(page).split('\n').length > 201);
+  expect(long).toEqual([]);
+});
+
 test('each command line in the documentation is one that we accept', async () => {
   const lines = pages
-    .filter((page) => page !== 'docs/wrong-input.md')
+    .filter((page) => page !== 'docs/wrong-commands.md')
     .flatMap((page) => ourCommandLines(text(page).replaceAll('__INVENTORY__', 'mainnet')))
-    // The playbook of a reader's own in the example of docs/kinds.md.
+    // The playbook of a reader's own in the example of docs/own-roles.md.
     .filter(([command]) => command !== 'operators');
   expect(lines.length).toBeGreaterThan(60);
   expect(await refusalsIn(lines)).toEqual([]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Makes a replica the Database+Sync server, and the former one a replica (docs/data.md).
+// Makes a replica the Database+Sync server, and the former one a replica (docs/replicas.md).
 import { play, playbook, roles, rolling, runPlaybook, serverRoles } from '../lib/start/playbook.mjs';
 
 await runPlaybook(

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { putFile } from '../lib/engine/file/testing/other-users.ts';
 import { filledInventory } from '../lib/node/testing/filled-inventory.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
@@ -124,19 +125,13 @@ describe.skipIf(!isRoot)("another user's folder above the working directory", ()
   });
 });
 
+const put = (name: string, text = '', uid = 0, mode = 0o644): string => putFile(join(fleet, name), { text, uid, mode });
+
 /** What another user could do to a folder of ours, and what is said. */
 type Spoiled = readonly [what: string, spoil: () => void, said: () => string];
 const others = 'what others can write is not used';
 
 describe.skipIf(!isRoot)('a folder of ours is refused as a whole', () => {
-  const put = (name: string, content = '', uid = 0, mode = 0o644): string => {
-    const path = join(fleet, name);
-    mkdirSync(join(path, '..'), { recursive: true });
-    writeFileSync(path, content);
-    chownSync(path, uid, uid);
-    chmodSync(path, mode);
-    return path;
-  };
   const foreign = (name: string, mode = '0644') => `${fleet}/${name} belongs to uid 1235 (mode ${mode}): ${others}\n`;
   const elsewhere = (name: string, content = '') => {
     const path = join(existsSync(join(top, 'shared')) ? join(top, 'shared') : sticky(), name);
@@ -442,13 +437,6 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
 });
 
 describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
-  const put = (name: string, content = '', uid = 0): string => {
-    const path = join(fleet, name);
-    mkdirSync(join(path, '..'), { recursive: true });
-    writeFileSync(path, content);
-    chownSync(path, uid, uid);
-    return path;
-  };
   /** Code that leaves the mark, and a playbook with it. */
   const marks = () => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');`;
   const marksAsModule = () => `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`;

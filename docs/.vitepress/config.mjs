@@ -7,6 +7,15 @@ export default defineConfig({
   description: 'Declarative playbooks for RPC-only nodes of a layer-2 chain',
   // The test of the documentation checks links out of this folder, too.
   ignoreDeadLinks: [/\.\.\/(README|CONTRIBUTING|CHANGELOG)/, /\.\.\/(lib|roles|templates|playbooks|inventory|test)\//],
+  head: [
+    // Long words and commands break, so that nothing has to be scrolled sideways.
+    [
+      'style',
+      {},
+      `.vp-doc td, .vp-doc code { overflow-wrap: anywhere }
+      .vp-doc div[class*='language-'] pre code { white-space: pre-wrap; width: auto }`,
+    ],
+  ],
   markdown: {
     // Braces in code are text, and no expressions of Vue.
     config: ({ renderer, utils }) => {
@@ -37,6 +46,7 @@ export default defineConfig({
           page('Network', '/network'),
           page('Check mode in CI', '/ci'),
           page('Your data', '/data'),
+          page('Replicas', '/replicas'),
           page('Secrets', '/secrets'),
         ],
       },
@@ -49,18 +59,28 @@ export default defineConfig({
         items: [
           page('Commands', '/commands'),
           page('Configuration', '/configuration'),
+          page('Variables of the node', '/node-variables'),
+          page('Variables of the hosts', '/host-variables'),
+          page('Roles of your own', '/own-roles'),
           page('Kinds', '/kinds'),
           page('Events', '/events'),
           page('On the hosts', '/on-hosts'),
           page('Benchmarks', '/benchmarks'),
+          page('Results of the benchmark', '/benchmark-results'),
         ],
       },
       {
         text: 'For contributors',
         items: [
           page('Architecture', '/architecture'),
+          page('Reasons', '/reasons'),
+          page('Requests', '/requests'),
           page('Reliability', '/reliability'),
+          page('Faults of a run', '/faults'),
+          page('Faults of data', '/faults-data'),
+          page('Faults of input and hosts', '/faults-input'),
           page('Wrong input', '/wrong-input'),
+          page('Wrong command lines', '/wrong-commands'),
         ],
       },
     ],

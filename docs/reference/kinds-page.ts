@@ -46,7 +46,7 @@ export function kindsPage(): string {
       `## ${name}`,
       text.replaceAll(/\s+/g, ' '),
       ...(list.length > 0 ? [list.join('\n')] : []),
-      `\`\`\`ts\n${example}\n\`\`\``,
+      example.includes('\n') ? `\`\`\`ts\n${example}\n\`\`\`` : `\`${example}\``,
     ].join('\n\n');
   });
   return `${[introduction, ...sections].join('\n\n')}\n`;
@@ -54,29 +54,5 @@ export function kindsPage(): string {
 
 const introduction = `# Kinds of resources
 
-A role is a list of resources. Each says what a host should have; a check reads it, and a change is made only where something differs.
-This page is made from the docstrings (\`npm run reference\`).
-
-\`\`\`ts
-import { authorizedKey, packages, role, user } from 'rpc-playbooks/roles';
-
-export default role('operators', () => [
-  packages('tmux'),
-  user('deploy', { groups: ['docker'] }),
-  authorizedKey('deploy', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ… deploy@example.org'),
-]);
-\`\`\`
-
-Save it as \`roles/operators.ts\` of the project folder, and name it in a play of a playbook there, \`playbooks/operators.mjs\`:
-
-\`\`\`js
-import { play, playbook, roles, runPlaybook } from 'rpc-playbooks';
-
-await runPlaybook(
-  playbook('operators', 'gives operators access.', [play('operators', { hosts: 'all', roles: await roles('operators') })]),
-);
-\`\`\`
-
-Run it with \`npx rpc-playbooks operators --inventory NAME\`: it has all options of a deploy. A role imports from \`rpc-playbooks/roles\`,
-from packages of the folder, and from files in \`roles/\`. Roles and playbooks run with your rights, so files that others can write to
-are refused, and so are a name of ours and an \`await\` outside of a function. In a clone, for a role that becomes ours, the import is \`../lib/engine/resource/kinds.ts\`.`;
+A [role of your own](own-roles.md) is a list of resources. A resource says what a host should have. Its check reads the host, and a change
+is made only where something differs. This page is made from the docstrings (\`npm run reference\`). Below each kind is an example.`;

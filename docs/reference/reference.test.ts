@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { withCommands } from './commands-table.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { kindsPage } from './kinds-page.ts';
-import { schemaText, withTables } from './reference.ts';
+import { schemaText, tablePages, withTables } from './reference.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const inventory = (name: string) => parse(read(`inventory/${name}.yaml`));
@@ -16,9 +16,10 @@ test('inventory/schema.json is current', () => {
   expect(read('inventory/schema.json'), stale('inventory/schema.json')).toBe(schemaText());
 });
 
-test('docs/configuration.md is current', () => {
-  const page = read('docs/configuration.md');
-  expect(page, stale('docs/configuration.md')).toBe(withTables(page));
+const pages = tablePages.map((name) => read(`docs/${name}`));
+
+test('the tables of the configuration are current', () => {
+  expect(pages, stale(tablePages.join())).toEqual(withTables(pages));
 });
 
 test('docs/kinds.md is current', () => {
@@ -32,11 +33,9 @@ test('docs/commands.md is current', () => {
 });
 
 test('a key in no table, or a table with an unknown key, is an error', () => {
-  const page = read('docs/configuration.md');
-  expect(() => withTables(page.replace('generation network -->', 'network -->'))).toThrow(
-    'in no table: variables: generation',
-  );
-  expect(() => withTables(page.replace('generation network -->', 'generation netwrk -->'))).toThrow(
+  const changed = (to: string) => pages.map((page) => page.replace('generation network -->', to));
+  expect(() => withTables(changed('network -->'))).toThrow('in no table: variables: generation');
+  expect(() => withTables(changed('generation netwrk -->'))).toThrow(
     'the table of variables names netwrk, which does not exist',
   );
 });
@@ -86,7 +85,7 @@ describe('an editor', () => {
   });
 
   test('accepts the examples of the reference', () => {
-    const examples = [...read('docs/configuration.md').matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]
+    const examples = [...pages.join('').matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]
       .map(([, text = '']) => parse(text))
       .filter((example) => example !== null);
     expect(examples.length).toBeGreaterThan(1);

@@ -15,15 +15,18 @@ export function schemaText(): string {
   return `${JSON.stringify(deploymentJsonSchema(), null, 2)}\n`;
 }
 
+/** The pages with the tables. */
+export const tablePages = ['configuration.md', 'node-variables.md', 'host-variables.md'] as const;
+
 const table = /(<!-- table of (\w+): ([^>]*?) -->\n)[\s\S]*?(?=<!-- end of table -->)/g;
 
 /**
- * Fills in the tables of a page again. A table is between `<!-- table of KIND: KEY… -->` and `<!-- end of table -->`, KIND is inventory,
+ * Fills in the tables of pages again. A table is between `<!-- table of KIND: KEY… -->` and `<!-- end of table -->`, KIND is inventory,
  * host or variables, and the table has one row for each key and for each key below it.
  *
  * @throws Error where a table names a key that does not exist or is in a table already, or a key is in no table
  */
-export function withTables(page: string): string {
+export function withTables(pages: readonly string[]): string[] {
   const schema = deploymentJsonSchema();
   const sources: Readonly<Record<string, JsonSchema>> = {
     inventory: schema,
@@ -31,7 +34,7 @@ export function withTables(page: string): string {
     variables: jsonSchemaOf(variablesSchema),
   };
   const missing = new Map(Object.entries(sources).map(([kind, source]) => [kind, byTopKey(referenceRows(source))]));
-  const filled = page.replace(table, (_, start: string, kind: string, keys: string) => {
+  const fill = (_: string, start: string, kind: string, keys: string) => {
     const rows = keys.split(' ').flatMap((key) => {
       const found = missing.get(kind)?.get(key);
       if (!found) throw new Error(`the table of ${kind} names ${key}, which does not exist or is in a table already`);
@@ -39,7 +42,8 @@ export function withTables(page: string): string {
       return found;
     });
     return `${start}\n${referenceTable(rows)}\n`;
-  });
+  };
+  const filled = pages.map((page) => page.replace(table, fill));
   const left = [...missing].flatMap(([kind, rows]) => [...rows.keys()].map((key) => `${kind}: ${key}`));
   if (left.length > 0) throw new Error(`in no table: ${left.join(', ')}`);
   return filled;

@@ -96,18 +96,20 @@ async function answer(folder: string, line: string): Promise<Answer> {
 /** Text without the path of a folder. */
 const without = (folder: string, text: string) => text.replaceAll(`${folder}/`, '').replaceAll(folder, '.');
 
-/** docs/wrong-input.md, as a whole. */
-export async function wrongInputPage(): Promise<string> {
+/** docs/wrong-input.md and docs/wrong-commands.md, as a whole. */
+export async function wrongInputPages(): Promise<Readonly<Record<string, string>>> {
   const { inventories, files, commands } = await wrongInputAnswers();
   const accepted = [...inventories, ...files, ...commands].filter(({ code }) => code !== 3);
   if (accepted.length > 0)
     throw new Error(`not refused: ${accepted.map(({ input, said }) => `${input}: ${said}`).join('; ')}`);
-  const count = inventories.length + files.length + commands.length;
-  return `# Wrong input
+  const made = `Each mistake is refused before anything is touched, with exit code 3 and a message on standard error.
+\`npx zx docs/wrong-input.mjs\` makes each mistake and writes this page, and a test makes the mistakes again. Of a long answer the page has
+the first ten lines.`;
+  return {
+    'wrong-input.md': `# Wrong input
 
-What ${count} mistakes give: each is refused before anything is touched, with exit code 3 and a message on standard error. This page is
-made by running them (\`npx zx docs/wrong-input.mjs\`), and a test runs them again. The inventory without the mistake is
-\`inventory/testnet.yaml\`, filled in, as \`inventory/one.yaml\`. Of a long answer the first ten lines are here.
+This page has the answers to ${inventories.length + files.length} mistakes in an inventory.
+${made} The inventory without the mistake is \`inventory/testnet.yaml\`, filled in, as \`inventory/one.yaml\`.
 
 ## Values of an inventory
 
@@ -116,13 +118,16 @@ ${table('In the inventory', inventories)}
 ## Files
 
 ${table('File', files)}
+`,
+    'wrong-commands.md': `# Wrong command lines
 
-## Command lines
-
-They follow \`npx rpc-playbooks\`, in a project folder with the inventory \`one\`.
+This page has the answers to ${commands.length} mistakes in a command line.
+${made} The words of the first column follow
+\`npx rpc-playbooks\`, in a project folder with the inventory \`one\`.
 
 ${table('Command line', commands)}
-`;
+`,
+  };
 }
 
 function table(title: string, rows: readonly Answer[]): string {

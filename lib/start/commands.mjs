@@ -17,7 +17,7 @@ export const commandGroups = [
       { name: 'validate', sentence: 'check an inventory and its files, without a connection', example: '-i mainnet' },
       {
         name: 'render',
-        sentence: 'write the files that containers mount, without a connection',
+        sentence: 'write the Compose file and configuration of every host, offline',
         example: '-i mainnet',
       },
     ],

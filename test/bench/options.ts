@@ -14,7 +14,7 @@ export interface Options {
   readonly light: number | undefined;
 }
 
-export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md
+export const help = `npm run bench -- [options]: measures the same work done by several tools, and writes docs/benchmarks.md and docs/benchmark-results.md
 
   --hosts N,N      how many hosts (1,10,50)
   --delay MS,MS    milliseconds added to each round trip (0,25,100)
@@ -23,7 +23,8 @@ export const help = `npm run bench -- [options]: measures the same work done by 
   --light N        only a run with nothing to do on N light hosts: SSH servers that answer as a real host did
   --pairs N        rounds, in each of which every tool runs once (5)
 
-What is not measured this time keeps its rows in the table, each with the date of its measurement.
+Each table is one number of hosts, one delay and one case. A table is replaced whole as soon as its case is measured: rows of a tool
+that --tool leaves out are gone. The other tables stay.
 Needs root, and the network when it runs for the first time.
 `;
 

@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** The page with all measurements. */
-export const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+/** The page of the results of each case. */
+export const resultsPage = fileURLToPath(new URL('../../docs/benchmark-results.md', import.meta.url));
+
+/** The page with the comparison and all other measurements. */
+const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 
 /**
  * Puts a text between the page's two marks of that name, and keeps the rest.

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { page, spread } from './page.ts';
+import { resultsPage, spread } from './page.ts';
 import { writeSummary } from './summary.ts';
 import { type Case, type ToolName, tools } from './tools.ts';
 
@@ -37,8 +37,8 @@ export function saveResult(result: Result): void {
   );
   writeFileSync(resultsFile, `${JSON.stringify(all, undefined, 1)}\n`);
   writeSummary(all);
-  const [before = ''] = readFileSync(page, 'utf8').split(mark);
-  writeFileSync(page, `${before}${mark}${all.map(section).join('')}`);
+  const [before = ''] = readFileSync(resultsPage, 'utf8').split(mark);
+  writeFileSync(resultsPage, `${before}${mark}${all.map(section).join('')}`);
 }
 
 const order: readonly Case[] = ['noop', 'check', 'first', 'change'];
@@ -55,7 +55,7 @@ function section(result: Result): string {
   const rows = (Object.keys(tools) as ToolName[]).flatMap((name) => row(name, result));
   const rounds = Math.max(...Object.values(result.tools).map(({ wall }) => wall.length));
   return `
-### ${hosts} ${hosts === 1 ? 'host' : 'hosts'}, ${delay} ms: ${titles[result.case]}
+## ${hosts} ${hosts === 1 ? 'host' : 'hosts'}, ${delay} ms: ${titles[result.case]}
 
 | | wall, s | times ours | processor, s | times ours | peak MB |
 |---|---|---|---|---|---|

@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
-// Injects every fault that has a test, on the lab and on hosts that the tests make, and writes the results into
-// docs/reliability.md. With arguments for vitest (npm run faults -- test/faults/long/snapshot -t 503) it runs only the
+// Injects every fault that has a test, on the lab and on hosts that the tests make, and writes the results into the
+// pages docs/faults*.md. With arguments for vitest (npm run faults -- test/faults/long/snapshot -t 503) it runs only the
 // matching tests, and keeps the other rows.
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
 import { commandLine } from '../../lib/start/command-line.mjs';
-import { withResults } from './results-page.mjs';
+import { pages, resultsOn, withResults } from './results-page.mjs';
 
-const page = join(projectRoot, 'docs/reliability.md');
 const seed = process.env.FAULTS_SEED ?? '20240501';
 const chosen = commandLine;
 const report = join(tmpdir(), `rpc-playbooks-faults-${process.pid}.json`);
@@ -26,8 +25,12 @@ const { testResults } = JSON.parse(await readFile(report, 'utf8'));
 await rm(report);
 
 const results = testResults.flatMap((file) => file.assertionResults);
-const text = await readFile(page, 'utf8');
-// After a full run: rows of renamed tests are removed.
-const kept = chosen.length > 0 ? text : `${text.split('<!-- table -->', 1)[0]}<!-- table -->\n`;
-await writeFile(page, withResults(kept, results, new Date().toISOString().slice(0, 10)));
+const today = new Date().toISOString().slice(0, 10);
+for (const { file } of pages) {
+  const page = join(projectRoot, file);
+  const text = await readFile(page, 'utf8');
+  // After a full run: rows of renamed tests are removed.
+  const kept = chosen.length > 0 ? text : `${text.split('<!-- table -->', 1)[0]}<!-- table -->\n`;
+  await writeFile(page, withResults(kept, resultsOn(file, results), today));
+}
 process.exitCode = run.ok ? 0 : 1;

@@ -2,7 +2,7 @@ import type { TestContext } from 'vitest';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** The measurement of a fault's test, for the table in docs/reliability.md. */
+    /** The measurement of a fault's test, for the table of its suite (docs/faults.md). */
     measured?: string;
   }
 }

@@ -3,6 +3,28 @@
 const mark = '<!-- table -->\n';
 const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
 
+/** The pages with the tables. A suite is on the first whose pattern its title has. */
+export const pages = [
+  { file: 'docs/faults-input.md', has: /^(Awkward|Hostile|Shell|Dependencies)/ },
+  { file: 'docs/faults-data.md', has: /snapshot|restore|download|Backups|switch|Metrics/ },
+  { file: 'docs/faults.md', has: /^/ },
+];
+
+/**
+ * @param {string} file one of the pages
+ * @param {readonly Result[]} results
+ * @returns {Result[]} those of the suites on this page
+ */
+export function resultsOn(file, results) {
+  return results.filter((result) => pages.find(({ has }) => has.test(suiteOf(result)))?.file === file);
+}
+
+/** @param {Result} result @returns {string} the heading of its table */
+function suiteOf({ ancestorTitles }) {
+  const suite = ancestorTitles.join(', ');
+  return `${suite.charAt(0).toUpperCase()}${suite.slice(1)}`;
+}
+
 /**
  * Puts results into the tables of a page, below its mark: each suite is a section, each test a row. Rows of tests that did not run
  * now stay.
@@ -19,21 +41,20 @@ export function withResults(page, results, day) {
     // A test that could not be run says why; others were not selected.
     const wasRun = result.status === 'passed' || result.status === 'failed';
     if (!wasRun && !result.meta.measured) continue;
-    const suite = result.ancestorTitles.join(', ');
-    const title = `${suite.charAt(0).toUpperCase()}${suite.slice(1)}`;
+    const title = suiteOf(result);
     const rows = sections.get(title) ?? new Map();
     rows.set(cell(result.title), row(result, day));
     sections.set(title, rows);
   }
   const tables = [...sections]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([title, rows]) => `\n### ${title}\n\n${[head, ...rows.values()].join('\n')}\n`);
+    .map(([title, rows]) => `\n## ${title}\n\n${[head, ...rows.values()].join('\n')}\n`);
   return `${before}${mark}${tables.join('')}`;
 }
 
 /** @param {string} text @returns {Map<string, Map<string, string>>} rows by title, and within it by the first cell */
 function sectionsOf(text) {
-  const sections = text.split(/^### /m).slice(1);
+  const sections = text.split(/^## /m).slice(1);
   return new Map(
     sections.map((section) => {
       const [title = '', ...lines] = section.split('\n');

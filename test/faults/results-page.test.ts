@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withResults } from './results-page.mjs';
+import { resultsOn, withResults } from './results-page.mjs';
 
 const result = (title: string, status: string, measured?: string) => ({
   title,
@@ -24,7 +24,7 @@ test('results are in the table of their suite, and earlier results of tests that
 
 <!-- table -->
 
-### A wire is cut
+## A wire is cut
 
 | Fault | Result | Time | Day |
 |---|---|---|---|
@@ -34,4 +34,13 @@ test('results are in the table of their suite, and earlier results of tests that
 `);
   const second = withResults(first, [result('two|three', 'passed')], '2024-06-01');
   expect(second).toBe(first.replace('failed | 1.2 s | 2024-05-01', 'passed | 1.2 s | 2024-06-01'));
+});
+
+test('a suite has one page', () => {
+  const suites = ['hostile files', 'own snapshots', 'a wire is cut'];
+  const results = suites.map((suite) => ({ ...result('one', 'passed'), ancestorTitles: [suite] }));
+  const on = (file: string) => resultsOn(file, results).flatMap(({ ancestorTitles }) => ancestorTitles);
+  expect(['docs/faults-input.md', 'docs/faults-data.md', 'docs/faults.md'].map(on)).toEqual(
+    suites.map((suite) => [suite]),
+  );
 });

@@ -1,14 +1,11 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { outside } from '../../lab/layout.mjs';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
-import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { applyDrift } from '../../lib/engine/resource/resource.ts';
-import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { converge } from './converge.ts';
+import { installDocker, postgresImage } from './install-docker.ts';
 import { scratchHost } from './scratch.ts';
 
-const image = `${outside.address}:5000/postgres:15`;
 const directory = '/srv/kinds-compose';
 const container = 'kinds-looper';
 const looper = composeService({
@@ -23,13 +20,7 @@ let host: Writer;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
-  for (const part of [
-    packages('docker.io', 'docker-compose', 'iptables'),
-    jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
-  ]) {
-    if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
-  }
-  await host.run`systemctl restart docker && docker pull --quiet ${image}`;
+  await installDocker(host, 'docker-compose');
   return scratch.remove;
 });
 
@@ -40,7 +31,7 @@ beforeEach(async () => {
 services:
   looper:
     container_name: ${container}
-    image: ${image}
+    image: ${postgresImage}
     restart: unless-stopped
     network_mode: none
     labels: { ${configHashLabel}: current }

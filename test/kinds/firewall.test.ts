@@ -4,18 +4,17 @@ import { quietly } from '../../lab/docker.mjs';
 import { network, outside } from '../../lab/layout.mjs';
 import { answers } from '../../lab/reach.mjs';
 import type { Writer } from '../../lib/engine/host/host.ts';
-import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { packetFilter, rulesAreKept } from '../../lib/engine/resource/network/packet-filter.ts';
 import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
+import { installDocker, postgresImage } from './install-docker.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
 // With a real engine: its effect on the rules when it starts, when the host boots, and when networks are added and removed.
 // The effect of the rules on packets is in packet-filter.test.ts.
 
-const image = `${outside.address}:5000/postgres:15`;
 const ports = (published: string) => [{ protocol: 'tcp', published }] as const;
 const exporter = 'prometheus-node-exporter.service';
 const networks = ['rpc-node', 'rpc-later'];
@@ -38,13 +37,7 @@ let host: Writer;
 beforeAll(async () => {
   scratch = await scratchHost();
   host = scratch.host;
-  for (const part of [
-    packages('docker.io', 'iptables', 'curl'),
-    jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [`${outside.address}:5000`] }),
-  ]) {
-    if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
-  }
-  await host.run`systemctl restart docker && docker pull --quiet ${image}`;
+  await installDocker(host, 'curl');
   await host.run`docker network create rpc-node`;
   await run('database', '5432');
   await run('public', '8123');
@@ -53,7 +46,7 @@ beforeAll(async () => {
 });
 
 const run = (name: string, port: string) =>
-  host.run`docker run -d --name ${name} --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p ${`${port}:5432`} ${image}`;
+  host.run`docker run -d --name ${name} --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p ${`${port}:5432`} ${postgresImage}`;
 
 /** This machine, which is not among the sources. A closed port does not answer at all. */
 function strangerReaches(port: number): Promise<boolean> {
@@ -164,7 +157,7 @@ test('the rules follow a network of ours that is made later, and no other one', 
   const bridge = async (name: string) =>
     `br-${(await host.run`docker network inspect --format {{.Id}} ${name}`).text().slice(0, 12)}`;
   await host.run`docker network create theirs && docker network create rpc-later`;
-  await host.run`docker run -d --name unpublished --network rpc-later -e POSTGRES_PASSWORD=any ${image}`;
+  await host.run`docker run -d --name unpublished --network rpc-later -e POSTGRES_PASSWORD=any ${postgresImage}`;
   const [own, theirs] = [await bridge('rpc-later'), await bridge('theirs')];
   const knows = async () =>
     (await host.run`iptables -S; ip6tables -S`).stdout.match(new RegExp(`^-A RPC-PLAYBOOKS.* -[io] ${own} `, 'gm'))
@@ -185,7 +178,7 @@ test('a second run changes no rule', async () => {
 });
 
 test('a network and a container that are added later have the rules before their own', async () => {
-  await host.run`docker network create later && docker run -d --name later --network later -e POSTGRES_PASSWORD=any -p 5440:5432 ${image}`;
+  await host.run`docker network create later && docker run -d --name later --network later -e POSTGRES_PASSWORD=any -p 5440:5432 ${postgresImage}`;
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
   // Its ports are not guarded.
   expect(await eventually(() => strangerReaches(5440))).toBe(true);

@@ -7,6 +7,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../lib/engine/host/connection.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 import { installMissing } from '../install-missing.ts';
 import { freePort } from './sshd.ts';
@@ -41,22 +42,7 @@ async function startDropbear() {
 }
 
 test('dropbear, which ends at a command line of 9,000 bytes, runs scripts of any size', async () => {
-  const { port, hostKey, clientKey } = await startDropbear();
-  const connection = await connect(
-    'db-1',
-    {
-      type: 'ssh',
-      address: '127.0.0.1',
-      port,
-      user: 'root',
-      hostKeys: [hostKey],
-      identityFile: clientKey,
-      knownHostsFile: undefined,
-      jump: [],
-      becomePassword: undefined,
-    },
-    { retries: 0 },
-  );
+  const connection = await connect('db-1', settingsFor(await startDropbear()), { retries: 0 });
   onTestFinished(() => connection.close());
   const long = `#${'x'.repeat(200_000)}\n`;
   for (const stdin of [undefined, '', 'in', 'in '.repeat(100_000)]) {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import { directory } from '../../lib/engine/resource/file/directory.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
@@ -62,17 +63,7 @@ async function runOnce(of: readonly Resource[]) {
         name: 'one',
         groups: ['all-of-them'],
         vars: {},
-        connection: {
-          type: 'ssh',
-          address: '127.0.0.1',
-          port: sshd.port,
-          user: 'root',
-          hostKeys: [sshd.hostKey],
-          identityFile: sshd.clientKey,
-          knownHostsFile: undefined,
-          jump: [],
-          becomePassword: undefined,
-        },
+        connection: settingsFor(sshd),
       },
     ],
   };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
-import { standInFor, temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { describeProblem } from '../../lib/engine/problem/problem.ts';
 import { installSshd, type Sshd, startSshd } from './sshd.ts';
@@ -23,29 +24,10 @@ afterAll(async () => {
   await bastion?.stop();
 });
 
-/** The real ssh reads this file in place of the operator's. */
-function sshConfig(...lines: string[]): string {
-  const file = join(temporaryDirectory(), 'config');
-  writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
-  standInFor('ssh', `[ "$1" = -F ] || set -- -F ${file} "$@"; exec /usr/bin/ssh "$@"`);
-  return file;
-}
-
-const settings = (more: Partial<ConnectionSettings>): ConnectionSettings => ({
-  type: 'ssh',
-  address: '127.0.0.1',
-  port: sshd.port,
-  user: 'root',
-  hostKeys: [sshd.hostKey],
-  identityFile: sshd.clientKey,
-  knownHostsFile: undefined,
-  jump: [],
-  becomePassword: undefined,
-  ...more,
-});
+const sshConfig = (...lines: string[]): string => realSshWith(lines.map((line) => `${line}\n`).join(''));
 
 async function open(more: Partial<ConnectionSettings> = {}): Promise<Connection> {
-  const connection = await connect('db-1', settings(more), { retries: 0 });
+  const connection = await connect('db-1', settingsFor(sshd, more), { retries: 0 });
   onTestFinished(() => connection.close());
   return connection;
 }

@@ -9,6 +9,7 @@ import { type Connection, ConnectionLost, connect } from '../../lib/engine/host/
 import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { fingerprint, parseHostKey } from '../../lib/engine/host/ssh/known-hosts.ts';
+import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { exitCode } from '../../lib/engine/problem/problem.ts';
@@ -31,21 +32,8 @@ afterAll(async () => {
   await bastion?.stop();
 });
 
-const reach = (more: Partial<ConnectionSettings> = {}): ConnectionSettings => ({
-  type: 'ssh',
-  address: '127.0.0.1',
-  port: sshd.port,
-  user: 'root',
-  hostKeys: [sshd.hostKey],
-  identityFile: sshd.clientKey,
-  knownHostsFile: undefined,
-  jump: [],
-  becomePassword: undefined,
-  ...more,
-});
-
 async function open(more: Partial<ConnectionSettings> = {}): Promise<Connection> {
-  const connection = await connect('db-1', reach(more), { retries: 0 });
+  const connection = await connect('db-1', settingsFor(sshd, more), { retries: 0 });
   opened.push(connection);
   return connection;
 }

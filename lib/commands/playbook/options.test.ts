@@ -162,7 +162,7 @@ test.each([
   [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is not plain YAML', expect.anything()],
   [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is not plain YAML', expect.anything()],
   [['--set', `${'a.'.repeat(20000)}b=1`], '--set: the key has 20001 parts, more than any variable', undefined],
-  [['--set', 'a={'], '--set a={: the value is not plain YAML', `put it in quotes: --set key='"text"'`],
+  [['--set', 'a={'], '--set a={: the value is not plain YAML', `put the value in quotes: --set key='"text"'`],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
     expect.objectContaining({ message: expect.stringContaining(words), hint }),

@@ -265,6 +265,8 @@ export function parseSet(said: string): SetVariable {
     if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('not plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
-    throw new Problem(`--set ${said}: the value is not plain YAML`, { hint: 'put it in quotes: --set key=\'"text"\'' });
+    throw new Problem(`--set ${said}: the value is not plain YAML`, {
+      hint: 'put the value in quotes: --set key=\'"text"\'',
+    });
   }
 }

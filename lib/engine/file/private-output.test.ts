@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { privateTarget, writePrivateFile } from './private-output.ts';
+import { asUser } from './testing/other-users.ts';
 
 test('a private file is created again, also over one that others could read', () => {
   const folder = temporaryDirectory();
@@ -58,12 +59,9 @@ test('a path that cannot be written is reported beforehand', () => {
   const folder = temporaryDirectory();
   writeFileSync(join(folder, 'f'), '');
   expect(() => privateTarget(join(folder, 'f/g'))).toThrow('(a part of its path is a file)');
-  process.seteuid?.(65_534);
-  try {
-    expect(() => writePrivateFile('/f', 'text')).toThrow('cannot write /f (no permission to write in its folder)');
-  } finally {
-    process.seteuid?.(0);
-  }
+  asUser(65_534, () =>
+    expect(() => writePrivateFile('/f', 'text')).toThrow('cannot write /f (no permission to write in its folder)'),
+  );
   expect(() => writePrivateFile('/proc/x', 'text')).toThrow('cannot write /proc/x');
   expect(existsSync('/proc/x')).toBe(false);
 });

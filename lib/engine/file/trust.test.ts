@@ -10,13 +10,13 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { readBounded } from './bounded-file.ts';
 import { writePrivateFile } from './private-output.ts';
+import { asUser, giveAccessList, putFile } from './testing/other-users.ts';
 import { distrust, type Fault, refusal } from './trust.mjs';
 
 const isRoot = process.getuid?.() === 0;
@@ -24,7 +24,6 @@ const isRoot = process.getuid?.() === 0;
 const [alice, mallory] = [1234, 1235] as const;
 /** A user with a private group, as Debian makes them. */
 const hasPrivate = /^www-data:[^:]*:33:33:/m.test(readFileSync('/etc/passwd', 'utf8'));
-/** Node cannot set access lists, and setfacl is missing on many machines. */
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
 let top: string;
@@ -36,19 +35,8 @@ beforeEach(() => {
   onTestFinished(() => void vi.unstubAllEnvs());
 });
 
-/**
- * Makes a file with its folders.
- *
- * @returns its path
- */
-function put(path: string, mode = 0o644, [uid, gid] = [0, 0], text = 'text'): string {
-  const file = join(top, path);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
-  chownSync(file, uid, gid);
-  chmodSync(file, mode);
-  return file;
-}
+const put = (path: string, mode = 0o644, [uid, gid] = [0, 0], text = 'text'): string =>
+  putFile(join(top, path), { text, mode, uid, gid });
 
 function folder(path: string, mode = 0o755, uid = 0): string {
   const made = join(top, path);
@@ -63,18 +51,6 @@ function link(path: string, target: string, uid = 0): string {
   symlinkSync(target, made);
   lchownSync(made, uid, uid);
   return made;
-}
-
-/** Does something as another user of this machine. */
-function as<T>(uid: number, work: () => T, gid = uid): T {
-  process.setegid?.(gid);
-  process.seteuid?.(uid);
-  try {
-    return work();
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(0);
-  }
 }
 
 /** What was made last. */
@@ -177,12 +153,12 @@ describe.skipIf(!isRoot)('the rule', () => {
     ['a device that all may write to', () => '/dev/null', []],
   ])('%s', (_, make, found, uid = 0, gid = uid) => {
     const path = make();
-    expect(said(as(uid, () => distrust(path), gid))).toEqual(found);
+    expect(said(asUser(uid, () => distrust(path), gid))).toEqual(found);
   });
 
   test.skipIf(!hasPrivate)('a private group is no other user, for its user alone', () => {
     const file = put('f', 0o664, [33, 33]);
-    expect(as(33, () => distrust(file))).toEqual([]);
+    expect(asUser(33, () => distrust(file))).toEqual([]);
     expect(said(distrust(file))).toEqual(['/f belongs to www-data (uid 33, mode 0664)']);
     vi.stubEnv('SUDO_UID', '33');
     expect(distrust(file)).toEqual([]);
@@ -192,15 +168,11 @@ describe.skipIf(!isRoot)('the rule', () => {
   test.skipIf(!hasPython)('an access list lets others in, also in a private group', () => {
     const file = put('f', 0o664, [alice, alice]);
     const other = put('g', 0o664, [alice, alice]);
-    // The lines u::rw-, u:1235:rw-, g::rw-, m::rw-, o::r--, as setfacl writes them.
-    const entries = `[(1, 6, -1), (2, 6, ${mallory}), (4, 6, -1), (16, 6, -1), (32, 4, -1)]`;
-    const list = `struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *entry) for entry in ${entries})`;
-    const script = `import os, struct, sys; os.setxattr(sys.argv[1], 'system.posix_acl_access', ${list})`;
-    expect(spawnSync('python3', ['-c', script, file])).toMatchObject({ status: 0 });
-    expect(said(as(alice, () => distrust(file)))).toEqual([
+    giveAccessList(file, 'access', mallory, 0o664);
+    expect(said(asUser(alice, () => distrust(file)))).toEqual([
       '/f can be changed by the users of its access list (mode 0664)',
     ]);
-    expect(as(alice, () => distrust(other))).toEqual([]);
+    expect(asUser(alice, () => distrust(other))).toEqual([]);
   });
 
   test('what others may add to a folder counts where names are looked up in it', () => {
@@ -240,7 +212,7 @@ describe.skipIf(!isRoot)('the rule', () => {
     const file = put('f', 0o644, [alice, alice]);
     vi.stubEnv('SUDO_UID', String(alice));
     expect(distrust(file)).toEqual([]);
-    expect(said(as(mallory, () => distrust(file)))).toHaveLength(1);
+    expect(said(asUser(mallory, () => distrust(file)))).toHaveLength(1);
     expect(said(distrust(put('g', 0o644, [mallory, mallory])))).toEqual(['/g belongs to uid 1235 (mode 0644)']);
     vi.stubEnv('SUDO_UID', '1234 1235');
     expect(said(distrust(file))).toHaveLength(1);
@@ -334,7 +306,7 @@ describe.skipIf(!isRoot)('what to do', () => {
     put('rpc-playbooks.yaml');
     const paths = make();
     expect(
-      as(uid, () =>
+      asUser(uid, () =>
         refusal(
           paths.flatMap((path) => distrust(path)),
           top,

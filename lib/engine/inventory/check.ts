@@ -101,11 +101,11 @@ function typeOf(value: unknown): string {
 }
 
 function typeHint(expected: string, input: unknown): string | undefined {
-  if (expected === 'string' && typeof input === 'boolean') return "put it in quotes, '…'";
+  if (expected === 'string' && typeof input === 'boolean') return "put the value in quotes, '…'";
   if (expected === 'string' && typeof input !== 'object') {
-    return "put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth";
+    return "put the value in quotes, '…': as a number it loses zeros in front and digits after the sixteenth";
   }
   if (typeof input !== 'string') return undefined;
   if (expected === 'boolean' && /^(yes|no|on|off)$/i.test(input)) return 'YAML 1.2 knows only true and false';
-  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input) ? 'write it without quotes' : undefined;
+  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input) ? 'write the value without quotes' : undefined;
 }

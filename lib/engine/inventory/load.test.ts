@@ -184,15 +184,15 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'wrong type',
     good.replace('7', "'7'"),
-    ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write it without quotes'],
+    ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write the value without quotes'],
   ],
   [
     'a number in place of text',
     v('  day: 0123\n  servers: [1.10]\n  region: true'),
     [
-      "a.yaml:3:8: day must be text, not a whole number\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
-      "a.yaml:4:13: servers.0 must be text, not a number with a fraction\n  put it in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
-      "a.yaml:5:11: region must be text, not true or false\n  put it in quotes, '…'",
+      "a.yaml:3:8: day must be text, not a whole number\n  put the value in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:4:13: servers.0 must be text, not a number with a fraction\n  put the value in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      "a.yaml:5:11: region must be text, not true or false\n  put the value in quotes, '…'",
     ],
   ],
   [
@@ -700,7 +700,7 @@ test('a number on the command line in place of text needs quotes inside those of
   const here = await write({ 'a.yaml': good });
   const over = [{ values: { region: 7 }, from: '--set region' }];
   await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(
-    `--set region: region must be text, not a whole number\n  put it in quotes, '"…"' (the shell takes the outer ones): as a number it loses`,
+    `--set region: region must be text, not a whole number\n  put the value in quotes, '"…"' (the shell takes the outer ones): as a number it loses`,
   );
 });
 

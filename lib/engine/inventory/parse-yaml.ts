@@ -94,7 +94,7 @@ class Conversion {
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
       const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
-      throw new Problem(`the YAML tag ${tag} is not supported`, { where: at, hint: 'leave it out' });
+      throw new Problem(`the YAML tag ${tag} is not supported`, { where: at, hint: 'leave the tag out' });
     }
     return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
   }

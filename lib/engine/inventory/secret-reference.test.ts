@@ -48,7 +48,7 @@ test('a secret is what a command prints, and a command that fails is refused wit
   await put('vault', 'good-1\n');
   expect((await readSecret('cmd:cat vault', question)).reveal()).toBe('good-1');
   const at = 'a.yaml:3:5: credentials.state.password';
-  const hint = 'try it in a shell: it must print the secret, and nothing else, on standard output';
+  const hint = 'try the command in a shell: it must print the secret, and nothing else, on standard output';
   expect(await refusal('cmd: echo locked >&2; exit 5')).toBe(
     `${at}: the command echo locked >&2; exit 5 ended with 5: locked\n  ${hint}`,
   );

@@ -54,7 +54,7 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   const fault = fits ? `is too short: at least ${least} characters` : `has a character that is not allowed: ${reason}`;
   throw new Problem(`${name} (from ${source}) ${fault}`, {
     where,
-    hint: 'choose another one; for an existing database user, change it with ALTER ROLE … PASSWORD',
+    hint: 'choose another password; for an existing database user, change the password with ALTER ROLE … PASSWORD',
   });
 }
 
@@ -112,7 +112,7 @@ async function fromCommand(command: string, { name, where }: SecretQuestion): Pr
     if (!(error instanceof SecretCommandFailed)) throw error;
     throw new Problem(`${name}: the command ${command} ${error.message}`, {
       where,
-      hint: 'try it in a shell: it must print the secret, and nothing else, on standard output',
+      hint: 'try the command in a shell: it must print the secret, and nothing else, on standard output',
     });
   }
 }

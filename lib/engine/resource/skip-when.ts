@@ -3,8 +3,8 @@ import { ok, type Resource } from './resource.ts';
 type Goal = Pick<Resource, 'check'>;
 
 /**
- * A resource that is needed only to reach a goal, such as an archive to restore a database. Once the goal is reached, it is ok
- * in any state, and is not checked: an expensive check is avoided.
+ * A resource that is needed only to reach a goal, such as an archive to restore a database. Once the goal is reached, the resource is ok in
+ * any state and is not checked: that saves an expensive check.
  *
  * @example skipWhen(databaseIsRestored, packages('aria2'))
  */

@@ -182,7 +182,7 @@ test.each(narrow)('%s: a host that cannot be checked stops the change, and is na
   const { only } = await runIn(world, options);
   expect(describeProblem(only?.error as Problem)).toBe(
     'there is no other: unknown, because b could not be checked: b: no route to host\n' +
-      '  run again when it answers. If you know that it is stopped there and does not start by itself: --assume-stopped b',
+      '  run again when b answers. If you know that what must not run is stopped there, and does not start by itself: --assume-stopped b',
   );
   expect(world.log).not.toContain('make only db');
 });
@@ -241,7 +241,7 @@ test('two hosts that cannot be checked are named together', async () => {
   world.away.add('a').add('b');
   const { only } = await runIn(world, limited);
   expect(only?.error).toMatchObject({
-    hint: expect.stringMatching(/^run again when they answer\. .*--assume-stopped a,b$/),
+    hint: expect.stringMatching(/^run again when a and b answer\. .*--assume-stopped a,b$/),
   });
 });
 

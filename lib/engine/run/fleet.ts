@@ -209,7 +209,7 @@ function preconditionUnknown({ name }: EveryHost, missing: ReadonlyMap<string, u
   const hosts = [...missing.keys()];
   const why = [...missing].map(([host, error]) => reason(host, error)).join('; ');
   return new Failure(`${name}: unknown, because ${hosts.join(', ')} could not be checked: ${why}`, {
-    hint: `run again when ${hosts.length === 1 ? 'it answers' : 'they answer'}. If you know that it is stopped there and does not start by itself: --assume-stopped ${hosts.join(',')}`,
+    hint: `run again when ${hosts.join(' and ')} ${hosts.length === 1 ? 'answers' : 'answer'}. If you know that what must not run is stopped there, and does not start by itself: --assume-stopped ${hosts.join(',')}`,
   });
 }
 

@@ -406,7 +406,7 @@ test('a gateway that cannot be reached keeps its hosts from changing, unless it 
   expect(failed).toMatchObject({
     error: {
       message: 'gw-2 cannot be reached, and may send clients to rpc-1',
-      hint: 'run again when it answers. If you know that it is off: --assume-stopped gw-2',
+      hint: 'run again when gw-2 answers. If you know that the gateway is off: --assume-stopped gw-2',
     },
   });
   expect([code, world.log]).toEqual([1, []]);

@@ -214,7 +214,7 @@ async function checkParts<V>(parts: readonly Part<V>[], host: string): Promise<V
     parts.map(({ at, session, resource }) => {
       if (session) return resource.check(session.reader);
       throw new Failure(`${at.name} cannot be reached, and may send clients to ${host}`, {
-        hint: `run again when it answers. If you know that it is off: --assume-stopped ${at.name}`,
+        hint: `run again when ${at.name} answers. If you know that the gateway is off: --assume-stopped ${at.name}`,
       });
     }),
   );

@@ -44,7 +44,7 @@ test('a passphrase is read from the environment, or asked for at most three time
 
   expect(await refusal(file, { ...nobody, ask: async () => 'wrong' })).toBe('that passphrase does not open FILE');
   expect(await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_PASSPHRASE: 'wrong' } })).toBe(
-    'the passphrase in RPC_PLAYBOOKS_PASSPHRASE does not open FILE\n  unset RPC_PLAYBOOKS_PASSPHRASE to be asked for it',
+    'the passphrase in RPC_PLAYBOOKS_PASSPHRASE does not open FILE\n  unset RPC_PLAYBOOKS_PASSPHRASE to be asked for the passphrase',
   );
   expect(await refusal(file, nobody)).toBe(
     'FILE needs its passphrase, and there is no terminal to ask for it on\n  export RPC_PLAYBOOKS_PASSPHRASE before the run',
@@ -67,7 +67,7 @@ test("an identity is the named one, that of the environment, or the user's own",
   expect(await opened({ environment: { RPC_PLAYBOOKS_IDENTITY: native } })).toBe(text);
   expect(await opened({ environment: { RPC_PLAYBOOKS_IDENTITY: identity } })).toBe(text);
   expect(await refusal(file, { ...nobody, home })).toMatch(
-    /^no available identity opens FILE\n {2}name another, --identity FILE/,
+    /^no available identity opens FILE\n {2}name another identity, by --identity FILE/,
   );
 
   const ssh = sshKey(join(home, '.ssh'), 'ed25519');
@@ -108,7 +108,7 @@ test('a missing or damaged file is refused, with what to do', async () => {
   put(bytes.subarray(0, -1));
   const environment = { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' };
   expect(await refusal(file, { environment })).toBe(
-    'FILE is cut off, or was changed after it was encrypted\n  take an older copy of it, from git or a backup',
+    'FILE is cut off, or was changed after it was encrypted\n  take an older copy of the file, from git or a backup',
   );
   put(text);
   expect(await refusal(file, nobody)).toMatch(/^FILE is not a file in the age format\n/);

@@ -54,7 +54,7 @@ export async function openSecretsFile(file: string, keys: Keys): Promise<OpenedF
   if (text !== undefined) return { content, text, passphrase: undefined };
   const which = checked.length > 0 ? `; checked ${checked.join(', ')}` : '';
   throw new Problem(`no available identity opens ${file}${which}`, {
-    hint: `name another, --identity FILE or ${identityVariable}; or ask somebody who can read it to add you: docs/secrets.md`,
+    hint: `name another identity, by --identity FILE or ${identityVariable}; or ask a reader of the file to add you: docs/secrets.md`,
   });
 }
 
@@ -83,7 +83,7 @@ async function byPassphrase(age: AgeFile, { environment, ask }: Keys) {
     const opened = await attempt(given);
     if (opened) return opened;
     throw new Problem(`the passphrase in ${passphraseVariable} does not open ${file}`, {
-      hint: `unset ${passphraseVariable} to be asked for it`,
+      hint: `unset ${passphraseVariable} to be asked for the passphrase`,
     });
   }
   if (ask) return askUntilRight(ask, `passphrase of ${file}: `, `that passphrase does not open ${file}`, attempt);

@@ -13,7 +13,7 @@ export function syntaxProblem(template: string, source: Source): Problem | undef
   if (template.startsWith('\uFEFF')) {
     return new Problem('this file begins with a byte order mark', {
       where: at(0),
-      hint: 'save it as UTF-8 without one',
+      hint: 'save the file as UTF-8 without the mark',
     });
   }
   const windows = template.indexOf('\r\n');

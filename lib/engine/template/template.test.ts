@@ -214,7 +214,7 @@ test.each<[string, FormatName, string, string]>([
     'a byte order mark',
     'toml',
     '\uFEFFb = "{{ x }}"\n',
-    ':1:1: this file begins with a byte order mark\n  save it as UTF-8 without one',
+    ':1:1: this file begins with a byte order mark\n  save the file as UTF-8 without the mark',
   ],
   [
     'line ends of Windows',
@@ -252,7 +252,7 @@ test.each<[string, FormatName, string]>([
 ])('%s is reported with its place (%s)', (_, format, template) => {
   const { line, column } = placeOf(template, template.indexOf('{{ y'), 't');
   expect(refusal(template, { x: 'one', y: 'two words', n: 5 }, format)).toBe(
-    `t:${line}:${column}: the value of y does not fit here\n  put quotes around it: "{{ y }}"`,
+    `t:${line}:${column}: the value of y does not fit here\n  put quotes around the name: "{{ y }}"`,
   );
 });
 
@@ -283,7 +283,7 @@ test('content with a secret is masked in every version, and errors do not show i
     false,
   );
   expect(refusal('a = {{ password }}', { password: new Secret('hunter2 x') }, 'toml')).toBe(
-    't:1:5: the value of password does not fit here\n  put quotes around it: "{{ password }}"',
+    't:1:5: the value of password does not fit here\n  put quotes around the name: "{{ password }}"',
   );
 });
 

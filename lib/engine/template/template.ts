@@ -158,6 +158,6 @@ function misfit(template: string, slots: readonly Slot[], cuts: readonly Piece[]
   const { name, where } = slots.find((slot) => !fitsAlone(slot)) ?? (slots[0] as Slot);
   return new Problem(`the value of ${name} does not fit here`, {
     where,
-    hint: `put quotes around it: "{{ ${name} }}"`,
+    hint: `put quotes around the name: "{{ ${name} }}"`,
   });
 }

@@ -69,7 +69,7 @@ test('a file with another SHA-256, or one with faults, is never put where contai
   const hopeless = await setUp(wrong, { [downloaded]: wrong });
   await expect(applyDrift(hopeless.host, hopeless.resource)).rejects.toMatchObject({
     message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
-    hint: 'it has to be for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
+    hint: 'the genesis file has to be for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
   });
 
   const missing = await setUp(sound(), {});

@@ -67,6 +67,6 @@ function faultsIn(content: Buffer, vars: Variables): Problem | undefined {
   const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
   const list = [...faults.slice(0, shownFaults), ...more].map((fault) => `  ${fault}`).join('\n');
   return new Failure(`the genesis file from ${withoutQuery(genesis.url)} is refused:\n${list}`, {
-    hint: `it has to be for chain id ${chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
+    hint: `the genesis file has to be for chain id ${chainId} and the ${vars.generation} generation of the node; see network.genesis in the inventory`,
   });
 }

@@ -77,7 +77,7 @@ async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> 
 }
 
 const hint =
-  'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/deploy.md)';
+  'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/secrets.md, "Rotate passwords")';
 
 /** Unknown where a server does not answer, or the host has no psql. */
 async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdict> {

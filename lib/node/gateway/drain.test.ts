@@ -116,7 +116,7 @@ test('a host does not leave while too few others serve, and the reason names the
   await expect(applyDrift(gateway.host, leaves())).rejects.toMatchObject({
     message:
       'rpc-1 cannot leave: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer; rpc-3: does not answer',
-    hint: 'see status; gateway.least_serving is the number',
+    hint: 'status says why servers are out; gateway.least_serving says how many have to serve',
   });
   expect(gateway.marks.size).toBe(0);
   gateway.meanwhile = () => gateway.unfit.delete('rpc-3');

@@ -104,7 +104,7 @@ async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<
     if (seconds <= othersWithin) return { what: `waiting: ${what}` };
     throw new Failure(
       `${name} cannot leave: ${what}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,
-      { hint: 'see status; gateway.least_serving is the number' },
+      { hint: 'status says why servers are out; gateway.least_serving says how many have to serve' },
     );
   });
 }

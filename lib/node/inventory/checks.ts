@@ -263,7 +263,7 @@ function layer1Faults({ generation, network }: RawVariables): Fault[] {
     {
       path: ['network', 'l1_rpc_url'],
       what: 'network.l1_rpc_url is https://, and the older generation needs a plain-HTTP address',
-      hint: 'name one that starts with http://, such as that of a proxy beside the servers',
+      hint: 'name an address that starts with http://, such as that of a proxy beside the servers',
     },
   ];
 }

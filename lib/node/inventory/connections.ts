@@ -37,7 +37,7 @@ export function* connectionFaults(all: readonly Host[], { name, groups, vars }: 
   yield {
     path: ['state_db', 'max_connections'],
     what: `state_db.max_connections is ${most}, but ${who} together may open ${opened}: ${terms.join(' + ')}`,
-    hint: 'name fewer hosts, lower prover.pool_connections or node.state_connections, or raise it',
+    hint: 'name fewer hosts, lower prover.pool_connections or node.state_connections, or raise state_db.max_connections',
   };
 }
 
@@ -50,7 +50,7 @@ function* poolFaults({ groups, vars }: Pick<Host, 'groups' | 'vars'>): Generator
   yield {
     path: ['pool_db', 'max_connections'],
     what: `pool_db.max_connections is ${most}, but the node may open ${opened}: ${grouped(nodes, 'node', '').join('')}`,
-    hint: 'lower node.pool_connections, or raise it',
+    hint: 'lower node.pool_connections, or raise pool_db.max_connections',
   };
 }
 

@@ -191,7 +191,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'good.pem',
       'other.key',
       undefined,
-      /^gateway\.tls\.key is not the private key of .*good\.pem \(name the key with which it was requested\)$/,
+      /^gateway\.tls\.key is not the private key of .*good\.pem \(name the key with which the certificate was requested\)$/,
     ],
     [
       'a binary key',
@@ -212,7 +212,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'good.pem',
       'good.key',
       ['rpc.other'],
-      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(it is for DNS:rpc\.example, IP Address:10\.0\.0\.9\)$/,
+      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(the certificate is for DNS:rpc\.example, IP Address:10\.0\.0\.9\)$/,
     ],
     [
       'expired',

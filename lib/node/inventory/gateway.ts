@@ -141,7 +141,7 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
 function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where'], file: string): Problem[] {
   try {
     if (leaf.checkPrivateKey(createPrivateKey(key.reveal()))) return [];
-    const hint = 'name the key with which it was requested';
+    const hint = 'name the key with which the certificate was requested';
     return [new Problem(`gateway.tls.key is not the private key of ${file}`, { where, hint })];
   } catch {
     const hint = 'remove a passphrase: openssl pkey -in KEY -out NEW';
@@ -152,5 +152,7 @@ function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where']
 function nameProblems(leaf: X509Certificate, name: string, where: Problem['where'], file: string): Problem[] {
   if ((isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined) return [];
   const has = (leaf.subjectAltName ?? leaf.subject).replaceAll('\n', ', ');
-  return [new Problem(`gateway.tls.names: ${file} is not for ${name}`, { where, hint: `it is for ${has}` })];
+  return [
+    new Problem(`gateway.tls.names: ${file} is not for ${name}`, { where, hint: `the certificate is for ${has}` }),
+  ];
 }

@@ -146,7 +146,7 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'too small a limit of connections to the pool database',
     [[['vars', 'pool_db'], { max_connections: 100 }]],
-    /^lab\.yaml:\d+:\d+: pool_db\.max_connections is 100, but the node may open 100: 1 node x 100\n {2}lower node\.pool_connections, or raise it$/,
+    /^lab\.yaml:\d+:\d+: pool_db\.max_connections is 100, but the node may open 100: 1 node x 100\n {2}lower node\.pool_connections, or raise pool_db\.max_connections$/,
   ],
   [
     'an archive in a format that no archive of PostgreSQL has',
@@ -373,7 +373,7 @@ test.each<[string, Changes, string | RegExp]>([
       [['vars', 'generation'], 'older'],
       [['vars', 'network', 'l1_rpc_url'], 'HTTPS://l1.example'],
     ],
-    /:\d+:\d+: network\.l1_rpc_url is https:\/\/, and the older generation needs a plain-HTTP address\n {2}name one that starts with http:\/\//,
+    /:\d+:\d+: network\.l1_rpc_url is https:\/\/, and the older generation needs a plain-HTTP address\n {2}name an address that starts with http:\/\//,
   ],
   [
     'a namespace that does not exist',

@@ -32,7 +32,7 @@ test.each([
       message: expect.stringMatching(
         /^docker-compose\.yml: service one publishes ".*", which does not name a port of the host and one of the container$/,
       ),
-      hint: 'write it as "8123:8123", host first, each a port from 1 to 65535',
+      hint: 'write the ports as "8123:8123", that of the host first, each a port from 1 to 65535',
     }),
   );
 });

@@ -32,7 +32,7 @@ export function publishedPort(service: string, port: ComposePort): PublishedPort
   if (!isPorts(published) || !isPorts(target)) {
     throw new Problem(
       `docker-compose.yml: service ${service} publishes "${text}", which does not name a port of the host and one of the container`,
-      { hint: `write it as "8123:8123", host first, each a port from 1 to ${mostPort}` },
+      { hint: `write the ports as "8123:8123", that of the host first, each a port from 1 to ${mostPort}` },
     );
   }
   const range = (ports: string) => ports.replace('-', ':');

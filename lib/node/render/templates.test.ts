@@ -5,7 +5,7 @@ test('a missing template is named, with how to get it back', () => {
   expect(() => templateOf('current', 'gone.toml')).toThrow(
     expect.objectContaining({
       message: 'the template templates/current/gone.toml does not exist',
-      hint: 'put it back: git checkout templates/',
+      hint: 'put the template back: git checkout templates/',
     }),
   );
 });

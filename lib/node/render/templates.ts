@@ -60,7 +60,9 @@ function readTemplate(folders: readonly string[], name: string) {
   const file = candidates.find((candidate) => existsSync(candidate));
   if (file === undefined) {
     const missing = join('templates', folders[0] ?? '', name);
-    throw new Problem(`the template ${missing} does not exist`, { hint: 'put it back: git checkout templates/' });
+    throw new Problem(`the template ${missing} does not exist`, {
+      hint: 'put the template back: git checkout templates/',
+    });
   }
   const source: Source = { file: shownTemplate(file), format: formatOf(file) };
   const text = textOf(file);

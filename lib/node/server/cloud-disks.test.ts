@@ -102,7 +102,7 @@ test.each(names.filter(([, [, path, why]]) => why !== '' && path !== '/data' && 
     expect(() => choose(false)).toThrow(
       expect.objectContaining({
         message: `${path}, which the inventory names as the disk for the data of Docker, is a temporary disk: ${why}. ${lost}`,
-        hint: 'name another: docker_root: { disk: … }. Where Docker may lose all its data, set docker_root.temporary_disk: true',
+        hint: 'name another disk: docker_root: { disk: … }. Where Docker may lose all its data, set docker_root.temporary_disk: true',
       }),
     );
     expect(choose(true).root).toBe(`${path}/docker`);

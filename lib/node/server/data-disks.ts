@@ -125,7 +125,7 @@ export function mountsOutlastReboot(place: Place): Resource {
         : drift(`${lost.join(', ')}: neither /etc/fstab nor a unit mounts it again after a reboot`);
     },
     severity: 'should',
-    hint: `without it the folder is empty after a reboot, and Docker does not start. Add to /etc/fstab: ${line ?? ''}`,
+    hint: `without that line the folder is empty after a reboot, and Docker does not start. Add to /etc/fstab: ${line ?? ''}`,
   });
 }
 

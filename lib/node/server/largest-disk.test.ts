@@ -97,7 +97,7 @@ test('a host without a usable disk is refused', () => {
   expect(() => choose([mounted('/', 50, { type: 'overlay', source: 'overlay' })])).toThrow(
     expect.objectContaining({
       message: 'no mounted, writable, local disk was found for the data of Docker',
-      hint: 'mount one, or name it in the inventory: docker_root: { disk: … }',
+      hint: 'mount a disk, or name one in the inventory: docker_root: { disk: … }',
     }),
   );
 });
@@ -107,20 +107,20 @@ test('a disk can be named by its mount point, whatever its size', () => {
   expect(() => choose([mounted('/', 500)], '/srv')).toThrow(
     expect.objectContaining({
       message: 'nothing is mounted at /srv, which the inventory names as the disk for the data of Docker',
-      hint: 'mount it, or name a block device (/dev/…) or one of: /',
+      hint: 'mount a disk there, or name a block device (/dev/…) or one of: /',
     }),
   );
   expect(() => choose([mounted('/', 500), mounted('/srv', 20, { options: ['ro'] })], '/srv')).toThrow(
     expect.objectContaining({
       message: '/srv, which the inventory names as the disk for the data of Docker, is mounted read-only',
-      hint: 'mount it read-write, or name another: docker_root: { disk: … }',
+      hint: 'mount the disk read-write, or name another disk: docker_root: { disk: … }',
     }),
   );
   expect(() => choose([mounted('/', 500), mounted('/srv', 20, { type: 'nfs4' })], '/srv')).toThrow(
     expect.objectContaining({
       message:
         '/srv, which the inventory names as the disk for the data of Docker, is a nfs4 file system; Docker needs one of ext4, xfs, btrfs, ext3',
-      hint: 'name another: docker_root: { disk: … }',
+      hint: 'name another disk: docker_root: { disk: … }',
     }),
   );
 });
@@ -180,7 +180,7 @@ test('a named disk is refused where another one is mounted at the data path', ()
   expect(() => choose(mounts, '/dev/blank', [aDevice('/dev/blank')])).toThrow(
     expect.objectContaining({
       message: '/dev/blank cannot be mounted at /data: /dev/disk-data is mounted there already',
-      hint: 'give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: /data })',
+      hint: 'give the data a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: /data })',
     }),
   );
 });

@@ -44,7 +44,7 @@ export function dockerDisk(host: Host, wanted: Wanted, dataPath: string): Docker
   const temporary = mounts.flatMap((mount) => (isCandidate(mount, host) ? (whyTemporary(mount, host) ?? []) : []));
   const but = temporary.length === 0 ? '' : `; temporary disks do not count: ${temporary.join(', ')}`;
   throw new Failure(`no mounted, writable, local disk was found for the data of Docker${but}`, {
-    hint: 'mount one, or name it in the inventory: docker_root: { disk: … }',
+    hint: 'mount a disk, or name one in the inventory: docker_root: { disk: … }',
   });
 }
 
@@ -59,7 +59,7 @@ function namedDisk(disk: string, wanted: Wanted, host: Host, dataPath: string): 
 
   if (!disk.startsWith('/dev/')) {
     throw new Failure(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
-      hint: `mount it, or name a block device (/dev/…) or one of: ${usableMounts(host)
+      hint: `mount a disk there, or name a block device (/dev/…) or one of: ${usableMounts(host)
         .map(({ target }) => target)
         .join(', ')}`,
     });
@@ -68,7 +68,7 @@ function namedDisk(disk: string, wanted: Wanted, host: Host, dataPath: string): 
   const taken = mounts.find(({ target }) => target === dataPath);
   if (taken) {
     throw new Failure(`${disk} cannot be mounted at ${dataPath}: ${taken.source} is mounted there already`, {
-      hint: `give it a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: ${dataPath} })`,
+      hint: `give the data a folder of its own in the inventory (paths: { data: … }), or name the disk that is mounted there (docker_root: { disk: ${dataPath} })`,
     });
   }
   return { mountPoint: dataPath, root: `${dataPath}/docker`, equals: [], device: disk };
@@ -91,12 +91,12 @@ function usableMount(mount: Mount, wanted: Wanted, host: Host): DockerDisk {
   const refuse = (why: string, hint: string) =>
     new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, { hint });
   if (!isWritable(mount)) {
-    throw refuse('is mounted read-only', 'mount it read-write, or name another: docker_root: { disk: … }');
+    throw refuse('is mounted read-only', 'mount the disk read-write, or name another disk: docker_root: { disk: … }');
   }
   if (!suitable.includes(mount.type))
     throw refuse(
       `is a ${mount.type} file system; Docker needs one of ${suitable.join(', ')}`,
-      'name another: docker_root: { disk: … }',
+      'name another disk: docker_root: { disk: … }',
     );
   refuseTemporary(mount.target, whyTemporary(mount, host), wanted);
   return on(mount, host.mounts, []);
@@ -111,7 +111,7 @@ function refuseTemporary(disk: string, why: string | undefined, { temporary_disk
   throw new Failure(
     `${disk}, which the inventory names as the disk for the data of Docker, is a temporary disk: ${why}. ${lost}`,
     {
-      hint: 'name another: docker_root: { disk: … }. Where Docker may lose all its data, set docker_root.temporary_disk: true',
+      hint: 'name another disk: docker_root: { disk: … }. Where Docker may lose all its data, set docker_root.temporary_disk: true',
     },
   );
 }

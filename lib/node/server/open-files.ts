@@ -14,7 +14,7 @@ const sysResource = 24n;
 export function containersMayOpen(wanted: number): Resource {
   return expectation(`containers may have ${wanted} open files`, {
     check: (host) => judge(host, wanted),
-    hint: 'raise the limit on the host (docs/deploy.md, "Too few open files"), or lower ulimits in the Compose templates',
+    hint: 'raise the limit on the host (docs/recover.md, "Too few open files"), or lower ulimits in the Compose templates',
   });
 }
 

@@ -21,7 +21,7 @@ export function newServerIsClose({ host: former, hosts, vars }: Context<Variable
     name: `${target} has nearly all of the log`,
     check: async (host, _unseen, reach) =>
       host.name === target ? judge(host, vars, await reach(former.name)?.container('state-db')) : ok,
-    hint: `${state}. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/data.md)`,
+    hint: `${state}. If it is behind, wait until status says that it has caught up; if both accept writes, one of them has to be copied again (docs/replicas.md, "Add, rebuild, remove")`,
   };
 }
 

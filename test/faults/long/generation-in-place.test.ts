@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checksums } from '../../../lab/outside.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
-import { labHosts, onHost, poolSql, started, stateSql } from '../../deploy/lab-host.ts';
+import { labHosts, onHost, stateSql } from '../../deploy/lab-host.ts';
 import { folderForTest, labInventoryWith } from '../../deploy/lab-inventory.ts';
-import { runPlaybook, runPlaybookIn, startPlaybook } from '../../deploy/playbook.ts';
+import { runPlaybook, runPlaybookIn } from '../../deploy/playbook.ts';
 import { measured } from '../measured.ts';
 import { seed } from '../seed.ts';
 
@@ -45,53 +45,7 @@ async function olderServes(): Promise<boolean> {
   return (await Promise.all(seen)).some((each) => each.endsWith(':v1.2.3 true'));
 }
 
-const containers = () => Promise.all(labHosts.map(started));
-
 describe('From the older generation to the current, in place', () => {
-  test("killed after a pool database's migration is renamed and before its program starts: the next run goes on", async ({
-    task,
-  }) => {
-    await deployOlder();
-    const inventory = await labInventoryWith(fromImage);
-    for (const at of [
-      /db-1\s+changed\s+sync: pool database has the migration names/,
-      /rpc-\d\s+changed\s+json-rpc: pool database has the migration names/,
-    ]) {
-      const run = startPlaybook('deploy', '-i', inventory);
-      await expect.poll(run.output, { timeout: 600_000, interval: 20 }).toMatch(at);
-      run.child.kill('SIGKILL');
-      await run.ended;
-      expect(await olderServes()).toBe(false);
-    }
-    const since = Date.now();
-    const run = await runPlaybook('deploy', '-i', inventory);
-    expect(run.exitCode, run.output).toBe(0);
-    const names = `select string_agg(id, ' ' order by id) from gorp_migrations where id like '%-%'`;
-    for (const host of labHosts) expect(await poolSql(host, names)).toBe('specialed-001.sql validium-001.sql');
-    measured(task, `2 runs killed; the run after them took ${Math.round((Date.now() - since) / 1000)} s`);
-  });
-
-  test('a downgrade after that is refused in the plan, the deploy and the rollback, and nothing is stopped', async ({
-    task,
-  }) => {
-    const before = await containers();
-    const inventory = await olderInventory();
-    const runs = [
-      ['deploy', '-i', inventory, '--check'],
-      ['deploy', '-i', inventory],
-      ['deploy', '-i', inventory, '--limit', 'rpc-1', '--role', 'json-rpc'],
-      ['rollback', '-i', inventory, '--to', '1'],
-      ['rollback', '-i', await labInventoryWith(fromImage), '--to', '1'],
-    ] as const;
-    for (const [playbook, ...options] of runs) {
-      const run = await runPlaybook(playbook, ...options);
-      expect(run.exitCode, run.output).toBe(1);
-      expect(run.output.replace(/\s+/g, ' ')).toContain('no version of the node undoes a migration');
-      expect(await containers()).toEqual(before);
-    }
-    measured(task, `${runs.length} runs refused, 0 containers stopped`);
-  });
-
   test('the controller is killed before, during and after every change, and between the steps of a script: the next run goes on', async ({
     task,
   }) => {

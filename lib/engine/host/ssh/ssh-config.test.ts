@@ -5,6 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { describeProblem } from '../../problem/problem.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { realSshWith } from '../testing/real-ssh.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { parseSshConfig } from './ssh-config.ts';
 import { parseSshSettings } from './ssh-settings.ts';
@@ -159,18 +160,6 @@ test('paths have the tokens and variables of ssh_config', () => {
     `${hostname().split('.')[0]} `,
   ]);
 });
-
-/**
- * Has the real ssh read this file in place of the operator's.
- *
- * @returns its path
- */
-function realSshWith(config: string): string {
-  const file = join(temporaryDirectory(), 'config');
-  writeFileSync(file, config);
-  standInFor('ssh', `[ "$1" = -F ] || set -- -F ${file} "$@"; exec /usr/bin/ssh "$@"`);
-  return file;
-}
 
 const hint =
   'nothing was connected to, as users, keys and jump hosts may be in that configuration. Correct it, and try: ssh -G db';

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { temporaryDirectory } from '../testing/local-connection.ts';
+import { settingsFor } from '../testing/real-ssh.ts';
 
 /** The error for a port with anything but a working sshd. */
 async function refusal(answer: (socket: Socket) => void): Promise<string> {
@@ -15,17 +16,7 @@ async function refusal(answer: (socket: Socket) => void): Promise<string> {
   const identityFile = join(temporaryDirectory(), 'key');
   writeFileSync(identityFile, key.private, { mode: 0o600 });
   const { port } = server.address() as AddressInfo;
-  const reach = {
-    type: 'ssh',
-    address: '127.0.0.1',
-    port,
-    user: 'root',
-    hostKeys: [key.public.trim()],
-    identityFile,
-    knownHostsFile: undefined,
-    jump: [],
-    becomePassword: undefined,
-  } as const;
+  const reach = settingsFor({ port, hostKey: key.public.trim(), clientKey: identityFile });
   return connect('h', reach, { retries: 0 }).then(
     () => expect.fail('connected'),
     (error: Error) => error.message,

@@ -11,6 +11,7 @@ import { newKeyPair } from '../../secret/testing/keys.ts';
 import { connect } from '../connection.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import { settingsFor } from '../testing/real-ssh.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
 import { openSsh } from './ssh.ts';
 
@@ -50,18 +51,7 @@ function withoutAgent(): void {
 
 function reach(more: Partial<ConnectionSettings> = {}): ConnectionSettings {
   withoutAgent();
-  return {
-    type: 'ssh',
-    address: '127.0.0.1',
-    port: 22,
-    user: 'root',
-    hostKeys: [hostKey.public.trim()],
-    identityFile: keyFile(),
-    knownHostsFile: undefined,
-    jump: [],
-    becomePassword: undefined,
-    ...more,
-  };
+  return settingsFor({ port: 22, hostKey: hostKey.public.trim(), clientKey: keyFile() }, more);
 }
 
 /** The error message for a host that cannot be reached. */

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { asUser } from '../../file/testing/other-users.ts';
 import { temporaryDirectory } from '../testing/local-connection.ts';
 import { refuseUnreadableConfig } from './unreadable-config.ts';
 
@@ -25,19 +26,9 @@ function refused(): string | undefined {
 const passedOver = (what: string) =>
   expect.stringContaining(`ssh passes over a part of its configuration without a word: ${what}`);
 
-/** As another user: root may read everything. */
-function asUser<T>(work: () => T): T {
-  process.seteuid?.(1234);
-  try {
-    return work();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
-const isRoot = process.geteuid?.() === 0 && typeof process.seteuid === 'function';
-afterEach(() => {
-  if (isRoot) process.seteuid?.(0);
-});
+/** Root may read everything. */
+const refusedToUser = () => asUser(1234, refused);
+const isRoot = process.geteuid?.() === 0;
 
 test('what is not there, and what can be read, is no obstacle', () => {
   expect(refused()).toBeUndefined();
@@ -52,16 +43,16 @@ test('a folder in place of the file is named', () => {
 
 test.skipIf(!isRoot)('a file of root alone is named, as sudo leaves one', () => {
   writeFileSync(join(own, 'config'), 'Host *\n  ProxyJump bastion\n', { mode: 0o600 });
-  expect(asUser(refused)).toEqual(passedOver(`${join(own, 'config')} cannot be read (EACCES)`));
+  expect(refusedToUser()).toEqual(passedOver(`${join(own, 'config')} cannot be read (EACCES)`));
   chmodSync(join(own, 'config'), 0o644);
   chmodSync(own, 0o700);
-  expect(asUser(refused)).toEqual(passedOver(`${join(own, 'config')} cannot be read (EACCES)`));
+  expect(refusedToUser()).toEqual(passedOver(`${join(own, 'config')} cannot be read (EACCES)`));
 });
 
 test.skipIf(!isRoot)('a folder that a file includes by a wildcard is named', () => {
   mkdirSync(join(system, 'more.d'), { mode: 0o700 });
   writeFileSync(join(system, 'ssh_config'), 'Include more.d/*.conf "other.d/*"\n');
-  expect(asUser(refused)).toEqual(
+  expect(refusedToUser()).toEqual(
     passedOver(`${join(system, 'more.d')}, which ${join(system, 'ssh_config')} includes, cannot be read (EACCES)`),
   );
 });

@@ -13,7 +13,7 @@ interface UserSettings {
 }
 
 /**
- * A local user with a home directory and no password: it logs in by key (`authorizedKey`). Its main group has its name.
+ * A local user with a home directory and no password: the user logs in by key (`authorizedKey`). Its main group has its name.
  *
  * @example user('deploy', { groups: ['docker'] })
  */

@@ -19,7 +19,8 @@ interface AcceptedFile {
 }
 
 /**
- * A file, root's, that is put in place only after the program that will read it has accepted it: a wrong one never replaces a right one.
+ * A file of root. It is put in place only after the program that will read the file has accepted it: so a wrong file never replaces a right
+ * one.
  *
  * @example acceptedFile({
  *   path: '/etc/sudoers.d/deploy',

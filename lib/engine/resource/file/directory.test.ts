@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { giveAccessList } from '../../file/testing/other-users.ts';
 import { makeDirectory } from '../../host/action.ts';
 import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
@@ -83,18 +84,9 @@ test('a folder that is made below one with set-group-ID, or has it, gets exactly
   }
 });
 
-/** Node cannot set access lists, and setfacl is missing on many machines. */
-function giveDefaultList(folder: string): void {
-  // The lines u::rwx, u:1000:rwx, g::r-x, m::rwx, o::r-x, as setfacl writes them.
-  const list = "b''.join([struct.pack('<I', 2), *(struct.pack('<HHI', *e) for e in entries)])";
-  const entries = 'entries = [(1, 7, 2**32-1), (2, 7, 1000), (4, 5, 2**32-1), (16, 7, 2**32-1), (32, 5, 2**32-1)]';
-  const script = `import os, struct, sys; ${entries}; os.setxattr(sys.argv[1], 'system.posix_acl_default', ${list})`;
-  execFileSync('python3', ['-c', script, folder]);
-}
-
 test('below a folder whose access list lets a user write into new folders, that user cannot', async () => {
   mkdirSync(path);
-  giveDefaultList(path);
+  giveAccessList(path, 'default', 1000, 0o755);
   // The bits of the group are the most that a user of the list may do.
   mkdirSync(join(path, 'open'));
   chmodSync(join(path, 'open'), 0o775);

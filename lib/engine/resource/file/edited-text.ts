@@ -22,6 +22,6 @@ export async function readText(host: Reader, path: string) {
   const to = (content: string): Action => ({ do: 'rewrite', path, was: sha256Of(bytes), content });
   if (text !== undefined) return { text, to };
   throw new Failure(`${path} is not UTF-8 text; the file was not changed`, {
-    hint: 'save it as UTF-8 there, then run again',
+    hint: 'save the file as UTF-8 on the host, then run again',
   });
 }

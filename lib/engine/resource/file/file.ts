@@ -25,7 +25,7 @@ interface Wanted {
 }
 
 /**
- * A file, by default root's, 0644 and empty. It is replaced by rename, so that a reader sees the old one or the new one. A directory
+ * A file, by default root's, 0644 and empty. The file is replaced by rename, so that a reader sees the old one or the new one. A directory
  * or a device in its place is refused; a link itself is replaced, not its target.
  *
  * @example file('/etc/motd').content('Managed by playbooks.\n')

@@ -3,7 +3,7 @@ import { changesOfFile, drift, ok, type Resource, unknownUntil } from '../resour
 import { readText } from './edited-text.ts';
 
 /**
- * A line in a file of another program: appended if no line matches, otherwise it replaces the matching one. Other lines stay.
+ * A line in a file of another program. The line replaces the one that matches, or is appended if none does. Other lines stay.
  *
  * @param matching the line that it replaces. The pattern has to match the new line as well, or every run would replace it again
  * @example line('/etc/hosts', '10.0.0.5 registry', /\sregistry$/)

@@ -2,7 +2,7 @@ import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';
 
 /**
- * A line that another configuration put into a file of another program is removed, wherever it is. Other lines stay.
+ * The file of another program does not have this line, wherever in the file it was. Other lines stay.
  *
  * @example noLine('/etc/hosts', '10.0.0.4 registry')
  */

@@ -17,8 +17,8 @@ interface Checkout {
 const timeoutSeconds = 1800;
 
 /**
- * A Git repository's files at a tag or a commit. Files that Git does not track stay. Local changes, and a checkout of another repository,
- * are refused, and so is a folder in which another user than root can change names: Git runs what is configured there.
+ * A Git repository's files at a tag or a commit. Files that Git does not track stay. Three things are refused: local changes, a checkout of
+ * another repository, and a folder in which another user than root can change names, as Git runs what is configured there.
  *
  * @example gitCheckout('/opt/tools', { repository: 'https://git.example.org/tools.git', ref: 'v1.4.0' })
  */

@@ -15,8 +15,7 @@ export interface Patience {
 }
 
 /**
- * A state that is reached by itself after earlier changes, such as a server that becomes ready. It is waited for and never fixed,
- * so it counts as no change.
+ * A state that comes by itself after earlier changes, such as a server that becomes ready. The run waits for the state and changes nothing.
  *
  * @example eventually('port 8080 answers', async (host) => ((await host.$`curl -fs localhost:8080`).ok ? ok : drift('no answer')), { seconds: 60 })
  */

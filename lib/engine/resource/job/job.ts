@@ -55,7 +55,8 @@ function jobFailed(title: string, why: string, log: string): Failure {
 }
 
 /**
- * Long work that outlives the connection: if it already runs, as after a lost connection, it is watched and not started again.
+ * Long work that outlives the connection. If the work already runs, as after a lost connection, the run watches it and does not start it
+ * again.
  *
  * @example job('archive is unpacked', { unit: 'unpack', script: 'tar -xf /srv/a.tar -C /srv', done: async (host) => ((await host.stat('/srv/a')) ? ok : drift('not unpacked')) })
  */
@@ -108,7 +109,7 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
     first = await startAndWatch(host, work);
   } else if (script?.toString() !== work.script) {
     throw new Failure(`${title}: ${unit} is still running with other settings`, {
-      hint: `let it end, or end it on ${host.name}: systemctl stop ${unit}`,
+      hint: `let the job end, or end the job on ${host.name}: systemctl stop ${unit}`,
     });
   }
   const end = await watch(host, work, first);

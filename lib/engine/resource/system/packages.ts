@@ -25,7 +25,7 @@ export interface Packages extends Resource {
 
 /**
  * Distribution packages that have to be installed, in the version of the distribution. The plan shows what else apt would install or
- * upgrade. Where it would remove a package, install an older version of one, or change one that is held, nothing is installed.
+ * upgrade. If apt would remove a package, install an older version of one, or change one that is held, nothing is installed.
  *
  * @example packages('tmux', 'ncdu')
  */

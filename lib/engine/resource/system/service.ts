@@ -11,8 +11,8 @@ export const ownUnits = '/etc/systemd/system/';
 const counted = ['enabled', 'static', 'alias', 'generated'];
 
 /**
- * A systemd unit that is enabled, running, and started after the last change of the files that it reads. Both times are read from
- * the host, so that the next run completes an interrupted one.
+ * A systemd unit that is enabled, running, and started after the last change of the files that it reads. The time of the start and of the
+ * files is read from the host, so that the next run completes an interrupted one.
  *
  * @param name without a suffix it is a service
  * @param reads files: the unit is restarted when one of them is newer than its start

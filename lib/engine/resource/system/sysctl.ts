@@ -2,8 +2,8 @@ import { command, write } from '../../host/action.ts';
 import { driftOf, type Resource, refused } from '../resource.ts';
 
 /**
- * A setting of the kernel, now and after a reboot, in a file of its own in /etc/sysctl.d. A file there whose name sorts later has
- * priority after a reboot.
+ * A setting of the kernel, now and after a reboot, in a file of its own in /etc/sysctl.d. After a reboot, a file with a later name in that
+ * folder has priority.
  *
  * @param key as sysctl writes it: `vm.swappiness`
  * @example sysctl('net.core.somaxconn', 4096)

@@ -84,7 +84,7 @@ test('a file of another format, a truncated or a changed one is reported as such
   expect(await result(Buffer.from(''))).toMatchObject({ message: 'FILE is empty' });
   expect(await result(Buffer.from('name: value\n'))).toMatchObject({
     message: 'FILE is not a file in the age format',
-    hint: 'take an older copy of it, from git or a backup',
+    hint: 'take an older copy of the file, from git or a backup',
   });
   for (let length = 1; length < bytes.length; length += 7) {
     expect(isDamaged(await result(bytes.subarray(0, length))), `${length} bytes`).toBe(true);

@@ -48,7 +48,7 @@ export async function readAgeFile(content: Uint8Array, file: string): Promise<Ag
 const damaged = 'is cut off, or was changed after it was encrypted';
 
 function unusable(file: string, what: string): Problem {
-  return new Problem(`${file} ${what}`, { hint: 'take an older copy of it, from git or a backup' });
+  return new Problem(`${file} ${what}`, { hint: 'take an older copy of the file, from git or a backup' });
 }
 
 /**

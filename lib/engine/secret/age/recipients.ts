@@ -32,7 +32,7 @@ async function recipientOf(line: string, where: Place): Promise<AgeRecipient | P
   if (/^(AGE-SECRET-KEY-|-----BEGIN)/.test(line)) {
     return new Problem('this is a private key: everybody who can read this file can decrypt the secrets', {
       where,
-      hint: 'remove it, make a new key pair, put the new public key here, and run rekey; if the file was shared, run rotate as well',
+      hint: 'remove the line, make a new key pair, put the new public key here, and run rekey; if the file was shared, run rotate as well',
     });
   }
   const [type = '', key = ''] = line.split(/\s+/);

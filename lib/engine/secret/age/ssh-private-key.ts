@@ -48,7 +48,7 @@ export async function sshIdentity(text: string, path: string, ask: Ask | undefin
 async function unlock(text: string, path: string, ask: Ask | undefined): Promise<Unwrap> {
   if (!ask) {
     throw new Problem(`${path} has a passphrase, and there is no terminal to ask for it on`, {
-      hint: 'give a key without one, mode 0600: --identity FILE',
+      hint: 'give a key without a passphrase, mode 0600: --identity FILE',
     });
   }
   return askUntilRight(
@@ -93,7 +93,7 @@ function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
   if (!key) {
     if (!/ENCRYPTED/.test(text)) return undefined;
     throw new Problem(`${path} has a passphrase in an old format that does not say which key it is`, {
-      hint: `ssh-keygen -p -f ${shellWord(path)} writes it in the newer one`,
+      hint: `ssh-keygen -p -f ${shellWord(path)} writes the key in the newer format`,
     });
   }
   return usable(() => {

@@ -83,7 +83,10 @@ function withoutMark(key: string): string {
 function newKeyFault(key: string, section: Section | undefined, earlier: string | undefined): Refusal | undefined {
   const twin = [...(section?.keys.keys() ?? [])].find((other) => other.toLowerCase() === key.toLowerCase());
   if (twin !== undefined) {
-    return { what: `is there already, as ${twin}`, hint: `write it without ${newMark}, with the same capital letters` };
+    return {
+      what: `is there already, as ${twin}`,
+      hint: `write the key without ${newMark}, with the same capital letters`,
+    };
   }
   if (earlier !== undefined) return { what: `is there already, as ${earlier}`, hint: 'keep one of the two' };
   if (newName.test(key)) return undefined;
@@ -110,7 +113,7 @@ function variableFault(entry: Leaf | Section | undefined): Refusal | undefined {
   if (!entry || isSection(entry) || entry.slots.length === 0) return undefined;
   return {
     what: `comes from ${entry.slots.map(sourceOf).join(' and ')}`,
-    hint: 'change it there, so that all that use it follow',
+    hint: 'change the value there: everything that uses it follows',
   };
 }
 

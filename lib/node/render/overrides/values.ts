@@ -100,9 +100,9 @@ function kindFault(value: unknown, kind: Kind): Refusal | undefined {
   const { accepts, words } = kinds[kind];
   if (accepts(value)) return undefined;
   const what = `must be ${words}`;
-  if (kind === 'text') return { what, hint: 'write it in quotes' };
+  if (kind === 'text') return { what, hint: 'write the value in quotes' };
   const isQuoted = /number/.test(kind) && typeof value === 'string' && /^-?[\d.]+$/.test(value);
-  return isQuoted ? { what: `${what}, not text`, hint: 'write it without quotes' } : { what };
+  return isQuoted ? { what: `${what}, not text`, hint: 'write the value without quotes' } : { what };
 }
 
 /** A value of the right type can still be one that the program does not accept for that key. */

@@ -1,0 +1,26 @@
+import { outside } from '../../lab/layout.mjs';
+import type { Writer } from '../../lib/engine/host/host.ts';
+import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
+import { applyDrift } from '../../lib/engine/resource/resource.ts';
+import { packages } from '../../lib/engine/resource/system/packages.ts';
+
+/** The registry of the lab. */
+const registry = `${outside.address}:5000`;
+
+/** An image of the lab's registry. */
+export const postgresImage = `${registry}/postgres:15`;
+
+/**
+ * Installs Docker on a bare host, and pulls the image.
+ *
+ * @param more further packages
+ */
+export async function installDocker(host: Writer, ...more: readonly string[]): Promise<void> {
+  for (const part of [
+    packages('docker.io', 'iptables', ...more),
+    jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [registry] }),
+  ]) {
+    if ((await part.check(host)).is !== 'ok') await applyDrift(host, part);
+  }
+  await host.run`systemctl restart docker && docker pull --quiet ${postgresImage}`;
+}
