@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { applyDrift, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
+import { ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../lib/engine/resource/testing/test-host.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
 import drained from './drained.ts';
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
-import { applyDrift } from '../lib/engine/resource/resource.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import clientTools from './client-tools.ts';
 import docker from './docker.ts';
@@ -11,7 +10,7 @@ import packages from './packages.ts';
 import timeSync from './time-sync.ts';
 
 /** A host that keeps what it installs, and all its runs of apt. */
-function bareHost(has: readonly string[] = [], docker = ''): { readonly host: Writer; readonly aptRuns: string[][] } {
+function bareHost(has: readonly string[] = [], docker = ''): { readonly host: TestHost; readonly aptRuns: string[][] } {
   const installed = new Set(has);
   const aptRuns: string[][] = [];
   const reads: Parameters<typeof fakeHost>[0] = [

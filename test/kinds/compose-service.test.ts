@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { outside } from '../../lab/layout.mjs';
-import type { Writer } from '../../lib/engine/host/host.ts';
+import { write } from '../../lib/engine/host/action.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -19,7 +19,7 @@ const looper = composeService({
   readsAtStart: [],
 });
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
@@ -47,7 +47,7 @@ services:
     command: [sh, -c, "trap exit TERM; cat /given/config && sleep infinity & wait $$!"]
     volumes: ['${directory}:/given:ro']
 `;
-  await host.write(`${directory}/docker-compose.yml`, compose, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write(`${directory}/docker-compose.yml`, compose));
 });
 
 const putRight = () => host.run`echo a setting > ${directory}/config`;

@@ -1,13 +1,13 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { command } from '../../lib/engine/host/action.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
+import { openSession } from '../../lib/engine/host/open-session.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource, task } from '../../lib/engine/resource/resource.ts';
 import { role } from '../../lib/engine/resource/role.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
 import type { RunEvent } from '../../lib/engine/run/events.ts';
-import { openSession } from '../../lib/engine/run/open-session.ts';
 import type { HostPlan } from '../../lib/engine/run/plan.ts';
 import { play, playbook } from '../../lib/engine/run/playbook.ts';
 import { run } from '../../lib/engine/run/run.ts';

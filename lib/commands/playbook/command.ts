@@ -1,6 +1,8 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { interruption } from '../../engine/command-line/interrupt.ts';
 import { privateTarget } from '../../engine/file/private-output.ts';
+import type { OpenSessionOptions } from '../../engine/host/open-session.ts';
+import type { Session } from '../../engine/host/session.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import { paintFor } from '../../engine/output/colour.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
@@ -14,7 +16,6 @@ import { runRecord } from '../../engine/report/run-record.ts';
 import type { Listener } from '../../engine/run/events.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
-import type { OpenSessionOptions, Session } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import { exitCodeOf, type RunOptions, type RunResult } from '../../engine/run/run-options.ts';

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -68,6 +68,44 @@ test('what is sent is the steps of the plan, byte by byte, and secrets only on s
   expect(readFileSync(at('in/secret'), 'utf8')).toBe('Password = "swordfish-together"\n');
   expect(readFileSync(at('typed'), 'utf8')).toBe('swordfish-together');
   expect(readFileSync(at('list'), 'utf8')).toBe('one\ntwo\n');
+});
+
+test('a change that is asked about, a large one, one of every host and the steps before work are made by the same script', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const large = 'x'.repeat(70_000);
+  const resources = (): Resource[] => [
+    file(at('plain')).content(large),
+    file(at('secret')).content(secretContent(`Password = "${large}"\n`, /Password/)),
+    { ...touch(at('single')), everyHost: { name: 'true', check: async () => ok, hint: '' } },
+    {
+      ...made(at('worked'), command`touch ${at('begun')}`),
+      work: async (host) => void (await host.run`touch ${at('worked')}`),
+    },
+  ];
+  const plan = await runHere(resources(), { check: true });
+  const steps = plan.result.plans[0]?.tasks.map((planned) => planned.steps ?? []) ?? [];
+  for (const confirmEach of [undefined, async () => 'change' as const]) {
+    const { sent, outcomes } = await runHere(resources(), { confirmEach });
+    expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(Array(4).fill('changed'));
+    expect(sentSteps(sent)).toEqual(steps.map((each) => each.map(plannedStep)));
+    expect(readFileSync(at('secret'), 'utf8')).toBe(`Password = "${large}"\n`);
+    for (const name of ['plain', 'secret', 'single', 'worked', 'begun']) rmSync(at(name));
+  }
+});
+
+test('Ctrl-C keeps a change from being made that goes by itself', async () => {
+  const path = join(temporaryDirectory(), 'a');
+  const controller = new AbortController();
+  const { outcomes, result } = await runHere([touch(path)], {
+    interrupt: controller.signal,
+    confirmEach: async () => {
+      controller.abort();
+      return 'change';
+    },
+  });
+  expect([outcomes, existsSync(path)]).toEqual([[], false]);
+  expect(result.hosts[0]).toMatchObject({ stopped: 'interrupted', left: 1 });
 });
 
 test('the first failure stops the script, with its step, its output and its own result', async () => {

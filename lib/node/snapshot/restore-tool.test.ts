@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyDrift, ok } from '../../engine/resource/resource.ts';
+import { ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreTool } from './restore-tool.ts';
 

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { acceptedFile } from './accepted-file.ts';
 

@@ -6,8 +6,9 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeDirectory } from '../../host/action.ts';
 import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory } from './directory.ts';
 

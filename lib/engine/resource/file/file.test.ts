@@ -3,13 +3,13 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../host/host.ts';
-import { applyDrift, type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { applyDrift, type TestHost } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { secretContent } from './content.ts';
 import { file } from './file.ts';
 
-const host: Writer = await thisMachine();
+const host: TestHost = await thisMachine();
 const directory = mkdtempSync(join(tmpdir(), 'file-test-'));
 let path: string;
 let count = 0;

@@ -11,7 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory as ownFolder } from './directory.ts';
 import { link } from './link.ts';

@@ -13,8 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { gitCheckout } from './git-checkout.ts';
 

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { packages } from './packages.ts';
 
 test('the name lists the packages', () => {

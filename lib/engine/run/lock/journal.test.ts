@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../host/action.ts';
 import type { RecordedRead } from '../../host/reads/recorded-read.ts';
+import type { Session } from '../../host/session.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { HostRun } from '../host-run.ts';
-import type { Session } from '../open-session.ts';
 import { appending, beginLine, endLine, endOf, parseJournal } from './journal.ts';
 import { thisHolder } from './lock-holder.ts';
 
