@@ -13,8 +13,6 @@ interface Run extends RunOptions {
 interface RunOptions extends CommandOptions {
   /** What the operator reads in place of the command if it fails, before its standard error; and what to do. */
   readonly failure?: { readonly what: string; readonly hint: string };
-  /** Systemd reads the files of all units in it. Directly after another such step `$__units_read` is set, and it need not. */
-  readonly readsUnits?: true;
   /** The command is refused where another user than root can change a name on the way to this folder, or in it. */
   readonly rootsFolder?: string;
 }

@@ -68,8 +68,6 @@ export interface Resource {
   work?(host: Writer): Promise<void>;
   /** Whether the end of `work` or of the steps is the proof: no check follows. */
   readonly provesItself?: true;
-  /** Whether all that its change does is to start the unit that its check has read. */
-  readonly startsUnit?: true;
   /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
   /** What the operator can do about a failed expectation. */

@@ -19,8 +19,6 @@ export interface Item {
   seen: Verdict | CheckError | undefined;
   /** The `HostRun.state` at that check. */
   seenIn: number;
-  /** Whether it is of a unit that an earlier change makes: its steps depend on what systemd then says. */
-  isForeseen?: boolean;
   /** The reads of that check, as commands that repeat them. */
   reads: Set<RecordedRead>;
   /** How often its change was not made because that check was out of date. */
@@ -129,22 +127,19 @@ export class HostRun {
   }
 
   /**
-   * Checks what earlier changes decide again, as it will be after them, so that its steps are known before those are made. A step of a
-   * rewrite holds the hash of the content it needs, so no other proof is needed that this came true.
+   * Checks a rewrite of a file again that an earlier change writes, with the content that this leaves: so its steps are known before. They
+   * hold the hash of the content that they need, so no other proof is needed that this came true.
    */
   async #checkAhead(items: readonly Item[]): Promise<void> {
     const foreseen = new Foreseen();
     for (const item of items) {
       const { seen, reads, resource } = item;
       if (resource.expects) continue;
-      const isRewritten = foreseen.isRewritten(stepsOf(seen));
-      const units = seen?.is === 'unknown' && resource.startsUnit ? foreseen.units(reads) : undefined;
-      item.isForeseen = units !== undefined;
-      if (isRewritten) {
+      if (foreseen.isRewritten(stepsOf(seen))) {
         item.seen = await this.#see(item, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
         if (!stepsOf(item.seen).some((step) => step.do === 'rewrite')) [item.seen, item.reads] = [seen, reads];
-      } else if (units) item.seen = await this.#see(item, (recorded) => units(this.#recording(recorded), recorded));
+      }
       foreseen.add(stepsOf(item.seen));
     }
   }

@@ -13,6 +13,7 @@ import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
 import { link } from '../resource/file/link.ts';
 import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
+import { service } from '../resource/system/service.ts';
 import { Secret } from '../secret/secret.ts';
 import type { RunEvent } from './events.ts';
 import type { RunOptions } from './run-options.ts';
@@ -301,6 +302,39 @@ test('a rewrite after one that was skipped, or after a change of the file from o
   expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['skipped', 'changed', 'changed']);
   expect(seen).toEqual(['one\n', 'one\n', 'one\nthree\n']);
   expect(readFileSync(list, 'utf8')).toBe('zero\none\nthree\nfour\n');
+});
+
+test('new services wait for their unit files, in the plan too, and are started together by the next request', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  // Systemd, with the units whose files are in the folder.
+  standInFor(
+    'systemctl',
+    `cd ${root} && for last; do :; done
+case " $* " in
+  *' show '*) for unit; do case $unit in *.service)
+    load=not-found active=inactive enabled=
+    [ ! -e "$unit" ] || load=loaded enabled=disabled
+    [ ! -e "$unit.enabled" ] || enabled=enabled
+    [ ! -e "$unit.started" ] || active=active
+    printf 'Id=%s\nLoadState=%s\nActiveState=%s\nUnitFileState=%s\n\n' "$unit" "$load" "$active" "$enabled" ;;
+  esac; done ;;
+  *' enable '*) : >"$last.enabled" ;;
+  *' start '*) : >"$last.started" ;;
+  *' is-active '*) [ -e "$last.started" ] ;;
+esac`,
+  );
+  const names = ['new-a', 'new-b', 'new-c'];
+  const files = names.map((name) => file(at(`${name}.service`)).content(`[Service]\nExecStart=${name}\n`));
+  const resources = [touch(at('first')), ...files, ...names.map((name) => service(name)), touch(at('last'))];
+  const plan = await runHere(resources, { check: true });
+  const outcomes = (done: readonly { outcome: string }[]) => done.map(({ outcome }) => outcome);
+  expect(outcomes(plan.done)).toEqual([...Array(4).fill('pending'), ...Array(3).fill('unknown'), 'pending']);
+  expect(plan.done[4]?.note).toBe('until new-a.service is installed');
+  const { sent, done } = await runHere(resources);
+  expect(outcomes(done)).toEqual(Array(8).fill('changed'));
+  // The checks, the files, the services.
+  expect(sent).toHaveLength(3);
 });
 
 test('a change that is made and not proved stops the host, and what was made after it is reported', async () => {

@@ -28,13 +28,8 @@ const script = readScript(new URL('changes.sh', import.meta.url));
 export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
-  let before: Action | undefined;
   const functions = changes.map(({ steps, conditions: { paths, outputs } = none }, index) => {
-    const lines = steps.map((step, at) => {
-      const isRead = readsUnits(step) && readsUnits(before);
-      before = step;
-      return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
-    });
+    const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
     const repeat = outputs.map((text) => `(eval ${word(text)}) 2>&1;echo $?\n`).join('');
     return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
 __conditions${index + 1}(){\n${repeat}:\n}
@@ -45,10 +40,6 @@ __same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 
     text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length, all]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
-}
-
-function readsUnits(step: Action | undefined): boolean {
-  return step?.do === 'run' && step.readsUnits === true;
 }
 
 function stepLine(step: Action, number: number, secrets: string[], word: (text: string) => string): string {
