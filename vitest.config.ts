@@ -38,7 +38,7 @@ const programs = [
   'lib/engine/host/connection.test.ts',
   'lib/engine/host/facts/gather-facts.test.ts',
   'lib/engine/host/ssh/ssh.test.ts',
-  'lib/engine/host/writer.test.ts',
+  'lib/engine/host/{write-file,writer}.test.ts',
   'lib/engine/resource/network/http.test.ts',
   'lib/engine/run/lock/lock.test.ts',
   'lib/engine/run/together.test.ts',

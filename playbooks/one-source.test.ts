@@ -5,12 +5,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import * as z from 'zod';
 import type { Facts } from '../lib/engine/host/facts/facts.ts';
-import type { Reader, Writer } from '../lib/engine/host/host.ts';
+import type { Reader } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
 import { aDevice, aMount } from '../lib/engine/host/testing/disk-facts.ts';
-import { applyDrift } from '../lib/engine/resource/resource.ts';
 import type { Context, Role } from '../lib/engine/resource/role.ts';
+import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import { loadDeployment } from '../lib/node/inventory/inventory.ts';
 import { renderHost } from '../lib/node/render/render.ts';
@@ -45,7 +46,7 @@ class Enough extends Error {}
 const mostAsked = 40;
 
 /** A host with a Docker engine and nothing else that records the reads and commands on it. */
-function bareHost(notes: unknown[]): Writer {
+function bareHost(notes: unknown[]): TestHost {
   const note = (...what: unknown[]): void => {
     notes.push(what.map((each) => (each instanceof Secret ? each.reveal() : each)));
     if (notes.length > mostAsked) throw new Enough();
@@ -86,21 +87,16 @@ function bareHost(notes: unknown[]): Writer {
       return { ok: false, error: 'no such container' };
     },
   };
-  return {
+  return fakeHost([], {
     ...reader,
     run: shell(async (command, { stdin }) => {
       note('run', command, stdin);
       return new Output(0, Buffer.alloc(0), '');
     }),
-    write: async (path, content, attributes) => note('write', path, content, attributes),
-    rewrite: async (path, was, content) => {
-      note('rewrite', path, was, content);
-      return true;
-    },
-    make: async (thing) => note('make', thing),
+    place: (step) => note('place', step),
     progress: () => {},
     sleep: async (seconds) => note('sleep', seconds),
-  };
+  });
 }
 
 /** The resources of a role, with their reads and commands. */

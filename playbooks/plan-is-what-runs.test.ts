@@ -1,19 +1,19 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Action } from '../lib/engine/host/action.ts';
-import type { Writer } from '../lib/engine/host/host.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
 import { aMount } from '../lib/engine/host/testing/disk-facts.ts';
-import { applyDrift, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
+import type { Resource, Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** A host with a Docker engine and nothing else, and everything that is sent to it to change it. */
-function recordingHost(): { readonly host: Writer; readonly sent: unknown[] } {
+function recordingHost(): { readonly host: TestHost; readonly sent: unknown[] } {
   const sent: unknown[] = [];
   const host = fakeHost([[/^command -v dpkg-query/, '']], {
     unit: async (name) => ({ ...stoppedUnit, active: name === 'docker.service' ? 'active' : 'inactive' }),
@@ -21,12 +21,7 @@ function recordingHost(): { readonly host: Writer; readonly sent: unknown[] } {
       sent.push({ do: 'run', command, stdin, timeoutSeconds, allow });
       return new Output(0, Buffer.alloc(0), '');
     }),
-    write: async (path, content, attributes) => void sent.push({ do: 'write', path, content, attributes }),
-    rewrite: async (path, was, content) => {
-      sent.push({ do: 'rewrite', path, was, content });
-      return true;
-    },
-    make: async (thing) => void sent.push(thing),
+    place: (step) => sent.push(bytesOf(step)),
   });
   return { host, sent };
 }

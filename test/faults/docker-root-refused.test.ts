@@ -1,13 +1,13 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { dockerRoot } from '../../lib/engine/resource/docker/docker-root.ts';
-import { applyDrift, ok } from '../../lib/engine/resource/resource.ts';
+import { ok } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { scratchHost } from '../kinds/scratch.ts';
 
 const move = dockerRoot({ product: 'rpc-node', root: '/data/docker', mountPoint: '/data' });
 const dropIn = '/etc/systemd/system/docker.service.d/test.conf';
 
-let host: Writer;
+let host: TestHost;
 let device: string;
 let settings: string;
 

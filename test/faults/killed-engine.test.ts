@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { outside } from '../../lab/layout.mjs';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { containersOutliveEngine } from '../../lib/engine/resource/docker/kept-containers.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
-import { applyDrift, ok } from '../../lib/engine/resource/resource.ts';
+import { ok } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { type ScratchHost, scratchHost } from '../kinds/scratch.ts';
 import { measured } from './measured.ts';
@@ -15,7 +15,7 @@ const [outlive, advice] = containersOutliveEngine(product);
 if (!outlive || !advice) throw new Error('there is no resource');
 
 let scratch: ScratchHost;
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   scratch = await scratchHost();
   host = scratch.host;

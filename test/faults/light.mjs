@@ -13,7 +13,7 @@ const { file } = await import('../../lib/engine/resource/file/file.ts');
 const { line } = await import('../../lib/engine/resource/file/line.ts');
 const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
 const { role } = await import('../../lib/engine/resource/role.ts');
-const { openSession } = await import('../../lib/engine/run/open-session.ts');
+const { openSession } = await import('../../lib/engine/host/open-session.ts');
 const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
 
 const variables = z.strictObject({

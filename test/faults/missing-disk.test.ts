@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { write } from '../../lib/engine/host/action.ts';
 import { connect } from '../../lib/engine/host/connection.ts';
 import { gatherFacts } from '../../lib/engine/host/facts/gather-facts.ts';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
-import { applyDrift, describeVerdict, ok, type Resource } from '../../lib/engine/resource/resource.ts';
+import { describeVerdict, ok, type Resource } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { directoryThatItsContainerOwns } from '../../lib/node/databases/data-directory.ts';
 import {
   dataIsInItsPlace,
@@ -22,7 +23,7 @@ const program = '/usr/local/lib/rpc-node/data-disks';
 const data = '/data/pool-db';
 
 let scratch: ScratchHost;
-let host: Writer;
+let host: TestHost;
 let uuid: string;
 let device: string;
 let table: string;
@@ -111,7 +112,7 @@ describe('a disk with data', () => {
   test('is missing after a reboot: Docker does not start, no empty database is made, a deploy refuses; all returns when it is mounted', async ({
     task,
   }) => {
-    await host.write('/etc/fstab', `${table.replace(/^.* \/data .*$/m, '# away')}\n`, root);
+    await makeSteps(host, write('/etc/fstab', `${table.replace(/^.* \/data .*$/m, '# away')}\n`, root));
     host = await scratch.reboot();
     // Docker is started at the boot, and by its socket.
     await host.$`docker ps`;
@@ -138,7 +139,7 @@ describe('a disk with data', () => {
     expect(describeVerdict(await mountsOutlastReboot(await place()).check(host))).toBe(
       '/data: neither /etc/fstab nor a unit mounts it again after a reboot',
     );
-    await host.write('/etc/fstab', `${table}\n`, root);
+    await makeSteps(host, write('/etc/fstab', `${table}\n`, root));
   });
 
   test('is replaced by another one, or by a folder of the same: refused; a stop for maintenance is not ended by a mount', async () => {

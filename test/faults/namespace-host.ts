@@ -3,9 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from '../../lib/engine/host/create-connection.ts';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import type { Transport } from '../../lib/engine/host/transport/transport.ts';
-import { createWriter } from '../../lib/engine/host/writer.ts';
+import { hostOver, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 
 /** The canary: a run of this program shows that text was interpreted as a command. */
 export const canary = 'rpc-canary';
@@ -19,7 +18,7 @@ export type ShellName = 'dash' | 'bash' | 'busybox';
  * print little and succeed; shells, coreutils, awk and sed are the real ones.
  */
 export interface NamespaceHost {
-  readonly writer: Writer;
+  readonly writer: TestHost;
   /** One line for each run of the canary. */
   canaryRuns(): string;
   stop(): void;
@@ -108,9 +107,7 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
     },
     async close() {},
   };
-  const writer = createWriter(createConnection('here', transport, { prefix: '', password: undefined }), 'here', {
-    onProgress: () => {},
-  });
+  const writer = hostOver(createConnection('here', transport, { prefix: '', password: undefined }));
   return {
     // Waits end at once, as in an interrupted run: nothing changes here by itself.
     writer: { ...writer, sleep: async () => {} },

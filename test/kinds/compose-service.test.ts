@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
+import { write } from '../../lib/engine/host/action.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { installDocker, postgresImage } from './install-docker.ts';
 import { scratchHost } from './scratch.ts';
@@ -16,7 +16,7 @@ const looper = composeService({
   readsAtStart: [],
 });
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
@@ -38,7 +38,7 @@ services:
     command: [sh, -c, "trap exit TERM; cat /given/config && sleep infinity & wait $$!"]
     volumes: ['${directory}:/given:ro']
 `;
-  await host.write(`${directory}/docker-compose.yml`, compose, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write(`${directory}/docker-compose.yml`, compose));
 });
 
 const putRight = () => host.run`echo a setting > ${directory}/config`;

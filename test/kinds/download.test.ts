@@ -2,10 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { download } from '../../lib/engine/resource/download/download.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -13,7 +12,7 @@ const content = randomBytes(600_000);
 const hash = createHash('sha256').update(content).digest('hex');
 const directory = '/srv/download-test';
 
-let host: Writer;
+let host: TestHost;
 let server: Server | undefined;
 let address: string;
 /** Requests to the server: method, path and range. */

@@ -3,10 +3,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { quietly } from '../../lab/docker.mjs';
 import { network, outside } from '../../lab/layout.mjs';
 import { answers } from '../../lab/reach.mjs';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { packetFilter, rulesAreKept } from '../../lib/engine/resource/network/packet-filter.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
 import { installDocker, postgresImage } from './install-docker.ts';
@@ -32,7 +31,7 @@ const wanted = (internal: readonly string[] = [outside.address]) =>
   });
 
 let scratch: ScratchHost;
-let host: Writer;
+let host: TestHost;
 
 beforeAll(async () => {
   scratch = await scratchHost();

@@ -1,8 +1,8 @@
 import { outside } from '../../lab/layout.mjs';
-import type { Writer } from '../../lib/engine/host/host.ts';
+
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 
 /** The registry of the lab. */
 const registry = `${outside.address}:5000`;
@@ -15,7 +15,7 @@ export const postgresImage = `${registry}/postgres:15`;
  *
  * @param more further packages
  */
-export async function installDocker(host: Writer, ...more: readonly string[]): Promise<void> {
+export async function installDocker(host: TestHost, ...more: readonly string[]): Promise<void> {
   for (const part of [
     packages('docker.io', 'iptables', ...more),
     jsonFile('/etc/docker/daemon.json', { 'insecure-registries': [registry] }),

@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Reader, Writer } from '../../lib/engine/host/host.ts';
+import type { Reader } from '../../lib/engine/host/host.ts';
 import { job, runInUnit, startedEarly } from '../../lib/engine/resource/job/job.ts';
-import { applyDrift, drift, ok } from '../../lib/engine/resource/resource.ts';
+import { drift, ok } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { scratchHost } from './scratch.ts';
 
-let host: Writer;
+let host: TestHost;
 
 beforeAll(async () => {
   const scratch = await scratchHost();

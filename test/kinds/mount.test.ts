@@ -1,14 +1,14 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
+import { write } from '../../lib/engine/host/action.ts';
 import { mount } from '../../lib/engine/resource/disk/mount.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
 const target = '/mnt/kinds test';
 const table = '# kept as it is\n\tproc  /proc\tproc defaults 0 0\n';
 
-let host: Writer;
+let host: TestHost;
 let device: string;
 let uuid: string;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await host.run`umount -q ${target} || true; rm -rf ${target}; wipefs -q -a ${device}; mkfs.ext4 -q -F ${device}`;
-  await host.write('/etc/fstab', table, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write('/etc/fstab', table));
   uuid = (await host.$`blkid -p -o value -s UUID ${device}`).text();
 });
 
@@ -54,7 +54,7 @@ test('an unmounted target is mounted again, with fstab unchanged', async () => {
 test('a line of the same device by its name is replaced in its place', async () => {
   const last = 'tmpfs /elsewhere tmpfs noauto 0 0\n';
   const old = `${device} /mnt/kinds\\040test ext4 defaults 0 0\n`;
-  await host.write('/etc/fstab', `${table}${old}${last}`, { mode: 0o600, owner: 'root', group: 'root' });
+  await makeSteps(host, write('/etc/fstab', `${table}${old}${last}`, { mode: 0o600 }));
   await converge(host, wanted());
   expect(await fstab()).toBe(`${table}${line()}\n${last}`);
   expect((await host.stat('/etc/fstab'))?.mode).toBe(0o600);
@@ -75,11 +75,7 @@ test('another file system on the device is not changed', async () => {
 });
 
 test('a line of another device for the target is not replaced', async () => {
-  await host.write('/etc/fstab', '/dev/sdz1 /mnt/kinds\\040test ext4 defaults 0 2\n', {
-    mode: 0o644,
-    owner: 'root',
-    group: 'root',
-  });
+  await makeSteps(host, write('/etc/fstab', '/dev/sdz1 /mnt/kinds\\040test ext4 defaults 0 2\n'));
   await refused('has /dev/sdz1 for');
 });
 

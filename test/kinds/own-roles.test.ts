@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { authorizedKey, group, stoppedService, sysctl, user } from '../../lib/engine/resource/kinds.ts';
+import type { TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
 const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJxvLQ2y0k4fE6m3b7Wq1a9sT5uV8xYzAbCdEfGhIjKl deploy@example.org';
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;

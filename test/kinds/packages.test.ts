@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
+import { write } from '../../lib/engine/host/action.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -10,12 +10,12 @@ const [one, two] = ['hello', 'tree'] as const;
 const hook = '/etc/apt/apt.conf.d/99kinds-test';
 const counter = '/run/kinds-test-updates';
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
   const setting = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
-  await host.write(hook, setting, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write(hook, setting));
   return scratch.remove;
 });
 
@@ -52,11 +52,7 @@ test('lists that are old, or older than a source, are fetched again', async () =
 test('a source that does not answer does not prevent installations from others', async () => {
   await purge();
   const broken = '/etc/apt/sources.list.d/kinds-test.list';
-  await host.write(broken, 'deb [trusted=yes] http://127.0.0.1:9/none none main\n', {
-    mode: 0o644,
-    owner: 'root',
-    group: 'root',
-  });
+  await makeSteps(host, write(broken, 'deb [trusted=yes] http://127.0.0.1:9/none none main\n'));
   try {
     await converge(host, packages(one));
   } finally {
@@ -97,7 +93,7 @@ test('a fetch of the lists that hangs is cancelled and tried again', async () =>
   const once = '/etc/apt/apt.conf.d/99kinds-test-hang';
   const hang =
     'APT::Update::Pre-Invoke {"[ -e /run/kinds-test-hung ] || { touch /run/kinds-test-hung; sleep 1000; }";};';
-  await host.write(once, `${hang}\n`, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write(once, `${hang}\n`));
   try {
     await converge(host, packages(one));
   } finally {

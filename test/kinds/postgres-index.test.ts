@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Output } from '../../lib/engine/host/output.ts';
 import { shell } from '../../lib/engine/host/shell.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { fakeHost } from '../../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
 import { postgresIndex } from '../../lib/node/databases/postgres.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
 import { schedule } from '../../lib/engine/resource/system/schedule.ts';
+import type { TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -15,7 +15,7 @@ const work = {
 const everySecond = schedule(name, { every: 1, ...work });
 const everyHour = schedule(name, { every: 3600, ...work });
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;

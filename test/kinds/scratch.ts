@@ -5,9 +5,8 @@ import { withLock } from '../../lab/lock.mjs';
 import { waitForHost } from '../../lab/reach.mjs';
 import { outsideOfHostsUp } from '../../lab/up.mjs';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { createWriter } from '../../lib/engine/host/writer.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
+import { hostOver, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 
 /** Additional servers of the lab; several, as tests may run in more than one process. */
 const places = Array.from({ length: 9 }, (_, at) => ({
@@ -19,7 +18,7 @@ const places = Array.from({ length: 9 }, (_, at) => ({
 const quietly = () => {};
 
 export interface ScratchHost {
-  readonly host: Writer;
+  readonly host: TestHost;
   /** How to reach it by a connection of one's own. */
   readonly settings: ConnectionSettings;
   /** Its container, for access without the connection. */
@@ -30,7 +29,7 @@ export interface ScratchHost {
    *
    * @returns a new connection: the old one is closed
    */
-  reboot(): Promise<Writer>;
+  reboot(): Promise<TestHost>;
   remove(): Promise<void>;
 }
 
@@ -46,9 +45,8 @@ export async function scratchHost(): Promise<ScratchHost> {
   });
   await waitForHost(scratch);
   let connection = await openHost(scratch);
-  const writer = () => createWriter(connection, scratch.name, { onProgress: quietly });
   return {
-    host: writer(),
+    host: hostOver(connection),
     settings: settingsOf(scratch),
     container: scratch.container,
     address: scratch.address,
@@ -57,7 +55,7 @@ export async function scratchHost(): Promise<ScratchHost> {
       await docker(['restart', '--time', '60', scratch.container]);
       await waitForHost(scratch);
       connection = await openHost(scratch);
-      return writer();
+      return hostOver(connection);
     },
     async remove() {
       await connection.close();

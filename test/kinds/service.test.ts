@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
+import { write } from '../../lib/engine/host/action.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
@@ -9,7 +9,7 @@ const unit = 'kinds-test.service';
 const unitFile = `/etc/systemd/system/${unit}`;
 const settings = '/etc/kinds-test.conf';
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
@@ -28,7 +28,7 @@ async function cleanUp() {
 
 async function install(command: string) {
   const text = `[Service]\n${command}\n[Install]\nWantedBy=multi-user.target\n`;
-  await host.write(unitFile, text, { mode: 0o644, owner: 'root', group: 'root' });
+  await makeSteps(host, write(unitFile, text));
   await host.run`systemctl daemon-reload`;
 }
 

@@ -1,11 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { applyDrift } from '../../lib/engine/resource/resource.ts';
 import { timezone } from '../../lib/engine/resource/system/timezone.ts';
+import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
-let host: Writer;
+let host: TestHost;
 beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;

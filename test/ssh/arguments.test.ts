@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { write } from '../../lib/engine/host/action.ts';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
@@ -17,6 +18,7 @@ import { line } from '../../lib/engine/resource/file/line.ts';
 import { acceptedFile } from '../../lib/engine/resource/kinds.ts';
 import { askHttp } from '../../lib/engine/resource/network/http.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
+import { hostOver, makeSteps } from '../../lib/engine/resource/testing/test-host.ts';
 import { appending } from '../../lib/engine/run/lock/journal.ts';
 import { recordedRun } from '../../lib/engine/run/testing/recorded-run.ts';
 import { Secret } from '../../lib/engine/secret/secret.ts';
@@ -84,7 +86,7 @@ test('scripts, contents, queries, addresses and lines of the journal are in no a
   const address = `${web}/${canary}?key=${canary}`;
   const folder = temporaryDirectory();
   const target = { container: 'none', user: 'u', database: 'd' };
-  const attributes = { mode: 0o600, owner: 'root', group: 'root' };
+  const _attributes = { mode: 0o600, owner: 'root', group: 'root' };
   const executed = await executedDuring(async (connection) => {
     const reader = createReader(connection, 'db-1');
     const writer = createWriter(connection, 'db-1', { onProgress: () => {} });
@@ -97,7 +99,8 @@ test('scripts, contents, queries, addresses and lines of the journal are in no a
     expect((await newestBlockPair(reader, { url: web }, address)).ok).toBe(true);
     await writer.run({ stdin: canary })`cat >/dev/null; : ${canary}`;
     await writer.run({ stdin: new Secret(canary) })`cat >/dev/null`;
-    for (const size of [1, 10_000]) await writer.write(join(folder, 'file'), canary.repeat(size), attributes);
+    for (const size of [1, 10_000])
+      await makeSteps(hostOver(connection), { ...write(join(folder, 'file'), canary.repeat(size)), secret: true });
     await connection.exec(appending(`{"why":"${canary}"}`, folder));
     await connection.exec(`#${canary}${'x'.repeat(200_000)}\nid`, { stdin: canary });
   });

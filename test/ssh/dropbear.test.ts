@@ -4,11 +4,12 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { write } from '../../lib/engine/host/action.ts';
 import { connect } from '../../lib/engine/host/connection.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
 import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
-import { createWriter } from '../../lib/engine/host/writer.ts';
+import { hostOver, makeSteps } from '../../lib/engine/resource/testing/test-host.ts';
 import { installMissing } from '../install-missing.ts';
 import { freePort } from './sshd.ts';
 
@@ -52,7 +53,6 @@ test('dropbear, which ends at a command line of 9,000 bytes, runs scripts of any
   const reader = createReader(connection, 'db-1');
   expect((await reader.$`: ${'y'.repeat(20_000)}; id -u`).text()).toBe('0');
   const path = join(temporaryDirectory(), 'file');
-  const writer = createWriter(connection, 'db-1', { onProgress: () => {} });
-  await writer.write(path, 'z'.repeat(300_000), { mode: 0o600, owner: 'root', group: 'root' });
+  await makeSteps(hostOver(connection), write(path, 'z'.repeat(300_000)));
   expect((await reader.stat(path))?.size).toBe(300_000);
 });

@@ -5,6 +5,7 @@ import { connect as connectSocket, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { write } from '../../lib/engine/host/action.ts';
 import { type Connection, ConnectionLost, connect } from '../../lib/engine/host/connection.ts';
 import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
@@ -13,6 +14,7 @@ import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { exitCode } from '../../lib/engine/problem/problem.ts';
+import { hostOver, makeSteps } from '../../lib/engine/resource/testing/test-host.ts';
 import { Secret } from '../../lib/engine/secret/secret.ts';
 import { freePort, installSshd, type Sshd, startSshd } from './sshd.ts';
 
@@ -230,8 +232,7 @@ test('a file with truncated content is not put in place', async () => {
   writeFileSync(path, 'old');
   try {
     const connection = await open({ port: proxy.port });
-    const writer = createWriter(connection, 'db-1', { onProgress: () => {} });
-    const writing = writer.write(path, randomBytes(40_000_000), { mode: 0o600, owner: 'root', group: 'root' });
+    const writing = makeSteps(hostOver(connection), { ...write(path, randomBytes(40_000_000)), secret: true });
     const failed = expect(writing).rejects.toThrow(ConnectionLost);
     await delay(150);
     proxy.cut();
@@ -269,7 +270,7 @@ test('a secret on standard input is in no process list', async () => {
   const path = join(sshd.directory, 'secret');
   const [read] = await Promise.all([
     writer.run({ stdin: secret })`sleep 1; cat >/dev/null; echo read`,
-    writer.write(path, secret, { mode: 0o600, owner: 'root', group: 'root' }),
+    makeSteps(hostOver(connection), { ...write(path, secret.reveal(), { mode: 0o600 }), secret: true }),
     delay(500).then(() => {
       expect(execFileSync('ps', ['axeww'], { maxBuffer: 2 ** 28 }).toString()).not.toContain(secret.reveal());
     }),

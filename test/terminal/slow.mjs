@@ -8,7 +8,7 @@ const { thisMachine } = await import('../../lib/engine/inventory/testing/this-ma
 const { pause } = await import('../../lib/engine/resource/job/pause.ts');
 const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
 const { role } = await import('../../lib/engine/resource/role.ts');
-const { openSession } = await import('../../lib/engine/run/open-session.ts');
+const { openSession } = await import('../../lib/engine/host/open-session.ts');
 const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
 
 const directory = process.env.SLOW_DIRECTORY ?? '';

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openSession } from '../../engine/host/open-session.ts';
 import { standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { openSession } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { run as factsCommand } from '../facts/command.ts';
 import { run as pingCommand } from '../ping/command.ts';

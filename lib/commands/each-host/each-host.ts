@@ -1,11 +1,12 @@
 import { type Output, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { connected } from '../../engine/command-line/connected.ts';
+import { openSession } from '../../engine/host/open-session.ts';
+import type { Session } from '../../engine/host/session.ts';
 import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
-import { openSession, type Session } from '../../engine/run/open-session.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { givenHosts } from './given-hosts.ts';

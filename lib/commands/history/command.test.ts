@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Session } from '../../engine/host/session.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { eventFormat } from '../../engine/output/event-json.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import type { Session } from '../../engine/run/open-session.ts';
 import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { run as historyCommand } from './command.ts';
 

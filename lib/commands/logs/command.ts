@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
 import { command } from '../../engine/command-line/command.ts';
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
+import type { Session } from '../../engine/host/session.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode, Failure, Problem } from '../../engine/problem/problem.ts';
-import type { Session } from '../../engine/run/open-session.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 

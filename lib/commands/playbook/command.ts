@@ -1,12 +1,13 @@
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { type Connected, connected } from '../../engine/command-line/connected.ts';
 import { privateTarget } from '../../engine/file/private-output.ts';
+import type { OpenSessionOptions } from '../../engine/host/open-session.ts';
+import type { Session } from '../../engine/host/session.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
-import type { OpenSessionOptions, Session } from '../../engine/run/open-session.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { exitCodeOf } from '../../engine/run/run-options.ts';
 import { loadPlan, refuseOtherInventory } from '../../engine/run/saved-plan.ts';

@@ -1,7 +1,7 @@
 // The dependencies of this node's playbooks.
 
+export { openSession } from '../../engine/host/open-session.ts';
 export { Problem } from '../../engine/problem/problem.ts';
-export { openSession } from '../../engine/run/open-session.ts';
 export { play, playbook } from '../../engine/run/playbook.ts';
 export { didYouMean } from '../../engine/text/suggest.ts';
 export { rolling } from '../../node/gateway/drain.ts';

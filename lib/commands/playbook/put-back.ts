@@ -1,6 +1,6 @@
+import type { Session } from '../../engine/host/session.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
-import type { Session } from '../../engine/run/open-session.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
 
 /** Connects to a host of the run. */

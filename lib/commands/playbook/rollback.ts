@@ -1,7 +1,7 @@
+import type { Session } from '../../engine/host/session.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { task } from '../../engine/resource/resource.ts';
 import { type Role, role } from '../../engine/resource/role.ts';
-import type { Session } from '../../engine/run/open-session.ts';
 import type { OwnOption, Play, Playbook } from '../../engine/run/playbook.ts';
 import { type PutBack, putBack, type Released } from '../../node/release/rollback.ts';
 import { databaseHost } from '../../node/variables/hosts.ts';

@@ -2,6 +2,7 @@ import { command } from '../../engine/command-line/command.ts';
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { ConnectionLost } from '../../engine/host/connection-errors.ts';
 import type { Output } from '../../engine/host/output.ts';
+import type { Session } from '../../engine/host/session.ts';
 import { describeError, inOneLine } from '../../engine/output/describe-error.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import { lockedHost } from '../../engine/run/fleet.ts';
@@ -9,7 +10,6 @@ import { mapWithForks } from '../../engine/run/limit.ts';
 import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
-import type { Session } from '../../engine/run/open-session.ts';
 import type { Around, ReachedHosts } from '../each-host/each-host.ts';
 import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
 

@@ -4,8 +4,8 @@ import { quote } from './quote.ts';
 import { checkPath } from './reads/path.ts';
 import { readScript, withArguments } from './script.ts';
 
-/** Default time limit of a step, in seconds. */
-const stepTimeout = 600;
+/** Default time limit of a step, and of a command of `work`, in seconds. */
+export const stepTimeout = 600;
 
 /** write-file.sh exits with this code when the file to rewrite has changed or is gone. */
 export const changedMeanwhile = 75;

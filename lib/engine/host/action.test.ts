@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../resource/testing/fake-host.ts';
+import { makeSteps } from '../resource/testing/test-host.ts';
+import { thisMachine } from '../resource/testing/this-machine.ts';
 import { Secret } from '../secret/secret.ts';
-import { type Action, command, describeAction, makeDirectory, perform, write } from './action.ts';
+import { type Action, command, describeAction, makeDirectory, write } from './action.ts';
 
 test('steps are shown with secrets masked', () => {
   const password = new Secret('correct-horse-battery');
@@ -39,13 +41,13 @@ test('a command loses the indentation of the source, and no space of a word', ()
 
 test('a step fails in its own words, and one on another text as outdated', async () => {
   const failure = { what: 'it did not start', hint: 'look at it' };
-  const host = fakeHost([[/start/, { exitCode: 1, stderr: 'no memory\n' }]], { rewrite: async () => false });
-  await expect(perform(host, command({ failure })`start`)).rejects.toMatchObject({
+  const host = fakeHost([[/start/, { exitCode: 1, stderr: 'no memory\n' }]]);
+  await expect(makeSteps(host, command({ failure })`start`)).rejects.toMatchObject({
     message: 'it did not start: no memory',
     hint: 'look at it',
   });
-  await expect(perform(host, command`start`)).rejects.toThrow('command exited with 1: start\nno memory');
-  await expect(perform(host, { do: 'rewrite', path: '/f', was: 'aa', content: '' })).rejects.toThrow(
-    '/f was changed by another program',
-  );
+  await expect(makeSteps(host, command`start`)).rejects.toThrow('command exited with 1: start\nno memory');
+  const { makeChanges } = await thisMachine();
+  const { ended } = makeChanges([{ steps: [{ do: 'rewrite', path: '/f', was: 'aa', content: '' }] }]);
+  expect(await ended).toEqual({ made: 0, outdated: '/f was changed by another program' });
 });

@@ -1,6 +1,6 @@
 import { Failure } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
-import type { CommandOptions, Directory, FileAttributes, Link, Word, Writer } from './host.ts';
+import type { CommandOptions, FileAttributes, Word } from './host.ts';
 import { CommandFailed } from './output.ts';
 import { commandText } from './shell.ts';
 
@@ -13,13 +13,15 @@ interface Run extends RunOptions {
 interface RunOptions extends CommandOptions {
   /** What the operator reads in place of the command if it fails, before its standard error; and what to do. */
   readonly failure?: { readonly what: string; readonly hint: string };
-  /** Systemd reads the files of all units in it. Directly after another such step `$__units_read` is set, and it need not. */
-  readonly readsUnits?: true;
   /** The command is refused where another user than root can change a name on the way to this folder, or in it. */
   readonly rootsFolder?: string;
 }
 
-/** A file with its content and attributes, as `Writer.write`. */
+/**
+ * A file with its content and attributes. It is put in place by a temporary name, fsync and rename: a reader sees the old one or the new
+ * one. A file with this content already stays, and only gets its attributes. Where another user than root can change names in its folder,
+ * the file is always new. It fails where a directory or a device is in its place.
+ */
 interface Write {
   readonly do: 'write';
   readonly path: string;
@@ -29,12 +31,31 @@ interface Write {
   readonly attributes: FileAttributes;
 }
 
-/** New content of a file that has the content with this SHA-256, as `Writer.rewrite`. */
+/**
+ * New content of an existing file, put in place in the same way. Its mode and owner stay; if it is a link that only root can change, its
+ * target changes. Where the file has another content by now, or is gone, the check of the change is out of date, and nothing is made.
+ */
 interface Rewrite {
   readonly do: 'rewrite';
   readonly path: string;
+  /** SHA-256, in hex, of the content to replace. */
   readonly was: string;
   readonly content: string;
+}
+
+/** A directory with its attributes, and its missing parents. It fails where something else is in its place. */
+interface Directory {
+  readonly do: 'directory';
+  readonly path: string;
+  readonly attributes: FileAttributes;
+}
+
+/** A symbolic link. It takes the place of another one, and of nothing else. */
+interface Link {
+  readonly do: 'link';
+  readonly path: string;
+  /** As it is written into the link. */
+  readonly target: string;
 }
 
 /** One step of a change, as data. */
@@ -59,38 +80,6 @@ export function makeDirectory(path: string, attributes: Partial<FileAttributes> 
 export function write(path: string, content: string | Buffer, attributes: Partial<FileAttributes> = {}): Write {
   const all = { mode: 0o644, owner: 'root', group: 'root', ...attributes };
   return { do: 'write', path, content, secret: false, attributes: all };
-}
-
-/** The host is no longer as the check found it: the step was not made. */
-export class OutOfDate extends Error {
-  constructor(path: string) {
-    super(`${path} was changed by another program`);
-    this.name = 'OutOfDate';
-  }
-}
-
-/**
- * Makes one step.
- *
- * @throws OutOfDate, CommandFailed, Problem with the words of a step that has its own
- */
-export async function perform(host: Writer, action: Action): Promise<void> {
-  switch (action.do) {
-    case 'write':
-      return host.write(action.path, action.content, action.attributes);
-    case 'rewrite':
-      if (!(await host.rewrite(action.path, action.was, action.content))) throw new OutOfDate(action.path);
-      return;
-    case 'directory':
-    case 'link':
-      return host.make(action);
-    case 'run':
-      try {
-        await host.run(action)([action.command] as unknown as TemplateStringsArray);
-      } catch (error) {
-        throw ownFailure(action, error);
-      }
-  }
 }
 
 /** The error of a failed step, in its own words if it has some. */

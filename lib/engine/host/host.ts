@@ -121,21 +121,6 @@ export interface FileAttributes {
   readonly group: string;
 }
 
-/** A directory with its attributes, and its missing parents. */
-export interface Directory {
-  readonly do: 'directory';
-  readonly path: string;
-  readonly attributes: FileAttributes;
-}
-
-/** A symbolic link. */
-export interface Link {
-  readonly do: 'link';
-  readonly path: string;
-  /** As it is written into the link. */
-  readonly target: string;
-}
-
 /** Progress of long work. */
 export interface Progress {
   readonly what: string;
@@ -144,7 +129,7 @@ export interface Progress {
   readonly unit?: 'bytes' | 'rows' | 'seconds';
 }
 
-/** Changes a host. Only a change and `work` get one. */
+/** Runs commands on a host that change it. Only `work` gets one: a change is steps, which `makeChanges` makes. */
 export interface Writer extends Reader {
   /**
    * Runs a command that changes something.
@@ -152,28 +137,6 @@ export interface Writer extends Reader {
    * @throws CommandFailed unless it exits with 0 or an allowed code
    */
   readonly run: Shell;
-  /**
-   * Puts a file in place by a temporary name, fsync and rename: a reader sees the old one or the new one. A file with this content
-   * already stays, and only gets its attributes. Where another user than root can change names in its folder, the file is always new.
-   *
-   * @throws CommandFailed where a directory or a device is in its place, or another user changes names on the way meanwhile
-   */
-  write(path: string, content: string | Buffer | Secret, attributes: FileAttributes): Promise<void>;
-  /**
-   * Replaces the content of an existing file in the same way. Its mode and owner stay; if it is a link that only root can change, its
-   * target changes.
-   *
-   * @param was SHA-256, in hex, of the content to replace: a change by somebody else is not lost
-   * @returns false where the file has another content by now, or is gone: nothing is changed then
-   * @throws CommandFailed where a directory or a device is there
-   */
-  rewrite(path: string, was: string, content: string): Promise<boolean>;
-  /**
-   * Makes a directory or a symbolic link, or puts it right.
-   *
-   * @throws CommandFailed where something else is in its place
-   */
-  make(thing: Directory | Link): Promise<void>;
   /** Reports the progress of long work. */
   progress(progress: Progress): void;
   /**

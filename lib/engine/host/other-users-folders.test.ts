@@ -15,8 +15,9 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Of } from '../resource/file/content.ts';
+import { makeSteps } from '../resource/testing/test-host.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
-import { command, makeDirectory, perform } from './action.ts';
+import { command, makeDirectory, write } from './action.ts';
 import { directoryForAll } from './testing/local-connection.ts';
 
 const host = await thisMachine();
@@ -70,7 +71,7 @@ describe('write', () => {
   ])('a folder %s gets files of any owner, and nothing else', async (_, make) => {
     const path = make();
     for (const attributes of [ofUser, ofRoot, ofUser]) {
-      await host.write(join(path, "it's"), 'text\n', attributes);
+      await makeSteps(host, write(join(path, "it's"), 'text\n', attributes));
       expect(readFileSync(join(path, "it's"), 'utf8')).toBe('text\n');
       const isOfUser = attributes === ofUser;
       expect(statSync(join(path, "it's"))).toMatchObject({
@@ -80,7 +81,7 @@ describe('write', () => {
       });
     }
     theirLink(join(path, 'link'), secret);
-    await host.write(join(path, 'link'), 'text\n', ofUser);
+    await makeSteps(host, write(join(path, 'link'), 'text\n', ofUser));
     expect([readFileSync(secret, 'utf8'), lstatSync(join(path, 'link')).isFile()]).toEqual(['of root\n', true]);
     expect(readdirSync(path).filter((name) => name !== 'below')).toEqual(["it's", 'link']);
   });
@@ -88,10 +89,10 @@ describe('write', () => {
   test('a link of another user on the way is refused, and so is a missing folder', async () => {
     folder('target', 0);
     theirLink(join(home, 'link'), '../target');
-    await expect(host.write(join(home, 'link/name'), 'x', ofRoot)).rejects.toThrow(
+    await expect(makeSteps(host, write(join(home, 'link/name'), 'x', ofRoot))).rejects.toThrow(
       `${home}/link/name is not written: user ${user} can change the names in ${home}, and ${home}/link is not a folder there, but a link, or absent. Put a folder there, or choose a path that only root can change`,
     );
-    await expect(host.write(join(home, 'missing/name'), 'x', ofRoot)).rejects.toThrow(
+    await expect(makeSteps(host, write(join(home, 'missing/name'), 'x', ofRoot))).rejects.toThrow(
       `${home}/missing is not a folder there`,
     );
     expect([readdirSync(join(place, 'target')), readdirSync(home)]).toEqual([[], ['link']]);
@@ -101,23 +102,23 @@ describe('write', () => {
     const sticky = folder('sticky', 0, 0o1777);
     folder('target', 0);
     theirLink(join(sticky, 'link'), '../target');
-    await expect(host.write(join(sticky, 'link/name'), 'x', ofRoot)).rejects.toThrow(
+    await expect(makeSteps(host, write(join(sticky, 'link/name'), 'x', ofRoot))).rejects.toThrow(
       `user ${user} can change the names in ${sticky}`,
     );
     // A folder of the user there: that one is named, not the folder for everybody.
     const theirs = folder('sticky/theirs', user);
     theirLink(join(theirs, 'link'), '../../target');
-    await expect(host.write(join(theirs, 'link/name'), 'x', ofRoot)).rejects.toThrow(
+    await expect(makeSteps(host, write(join(theirs, 'link/name'), 'x', ofRoot))).rejects.toThrow(
       `user ${user} can change the names in ${theirs}, and ${theirs}/link is not a folder there`,
     );
     mkdirSync(join(sticky, 'of-root'));
-    await host.write(join(sticky, 'of-root/name'), 'x', ofRoot);
+    await makeSteps(host, write(join(sticky, 'of-root/name'), 'x', ofRoot));
     expect(readdirSync(join(place, 'target'))).toEqual([]);
   });
 });
 
 describe('rewrite', () => {
-  const rewrite = (path: string) => host.rewrite(path, sha256Of('old\n'), 'new\n');
+  const rewrite = (path: string) => makeSteps(host, { do: 'rewrite', path, was: sha256Of('old\n'), content: 'new\n' });
   const file = (mode = 0o640) => {
     writeFileSync(join(home, 'file'), 'old\n');
     chownSync(join(home, 'file'), user, other);
@@ -155,7 +156,7 @@ describe('rewrite', () => {
 });
 
 describe('directory', () => {
-  const make = (path: string) => perform(host, makeDirectory(path, { mode: 0o750, owner: String(user) }));
+  const make = (path: string) => makeSteps(host, makeDirectory(path, { mode: 0o750, owner: String(user) }));
 
   test('a new one has its attributes, and its parents are of root', async () => {
     await make(join(home, 'a/b/c'));
@@ -205,10 +206,12 @@ test('a symbolic link takes the place of another, and no folder of root is enter
   folder('target', 0);
   theirLink(join(home, 'link'), '../target');
   theirLink(join(home, 'way'), '../target');
-  await host.make({ do: 'link', path: join(home, 'link'), target: 'next' });
-  await expect(host.make({ do: 'link', path: join(home, 'way/link'), target: 'next' })).rejects.toThrow('way is not');
+  await makeSteps(host, { do: 'link', path: join(home, 'link'), target: 'next' });
+  await expect(makeSteps(host, { do: 'link', path: join(home, 'way/link'), target: 'next' })).rejects.toThrow(
+    'way is not',
+  );
   writeFileSync(join(home, 'file'), '');
-  await expect(host.make({ do: 'link', path: join(home, 'file'), target: 'next' })).rejects.toThrow(
+  await expect(makeSteps(host, { do: 'link', path: join(home, 'file'), target: 'next' })).rejects.toThrow(
     `${home}/file is no link any more, and is not replaced`,
   );
   expect([readlinkSync(join(home, 'link')), readdirSync(join(place, 'target'))]).toEqual(['next', []]);
@@ -216,7 +219,7 @@ test('a symbolic link takes the place of another, and no folder of root is enter
 });
 
 test('a command that root may only run in a folder of root is refused elsewhere', async () => {
-  const run = (path: string) => perform(host, command({ rootsFolder: path })`echo text > ${join(path, 'name')}`);
+  const run = (path: string) => makeSteps(host, command({ rootsFolder: path })`echo text > ${join(path, 'name')}`);
   await expect(run(home)).rejects.toThrow(
     `${home} is not used: user ${user} can change the names in ${home}, and root would follow them. Choose a path in a folder that only root can change`,
   );

@@ -1,4 +1,4 @@
-import { type Action, OutOfDate, perform } from '../host/action.ts';
+import type { Action } from '../host/action.ts';
 import type { Reader, Writer } from '../host/host.ts';
 import { Failure, Problem } from '../problem/problem.ts';
 
@@ -68,8 +68,6 @@ export interface Resource {
   work?(host: Writer): Promise<void>;
   /** Whether the end of `work` or of the steps is the proof: no check follows. */
   readonly provesItself?: true;
-  /** Whether all that its change does is to start the unit that its check has read. */
-  readonly startsUnit?: true;
   /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
   readonly expects?: 'must' | 'should';
   /** What the operator can do about a failed expectation. */
@@ -114,59 +112,18 @@ interface Following {
   readonly certain: boolean;
 }
 
-const mostTries = 3;
-
 /**
- * Checks a resource and makes its change if it is needed.
+ * The steps that end a verdict.
  *
- * @throws the Problem or the error of the change
+ * @returns none where the work of the resource ends it
+ * @throws the Problem of a change that could lose something, Failure for a requirement that only the operator can meet
  */
-export async function applyDrift(host: Writer, resource: Resource): Promise<void> {
-  await makeChange(host, resource, await resource.check(host));
-}
-
-/**
- * Makes the change of a verdict. Where a step finds the host changed since the check, it checks again and makes the new change.
- *
- * @param vet throws where the new change must not be made
- * @throws the Problem or the error of the change
- */
-export async function makeChange(
-  host: Writer,
-  resource: Resource,
-  seen: Verdict,
-  vet: (seen: Verdict) => void = () => {},
-): Promise<void> {
-  let verdict = seen;
-  for (let tries = 1; verdict.is !== 'ok'; tries += 1) {
-    try {
-      return await makeOnce(host, resource, verdict);
-    } catch (error) {
-      if (!(error instanceof OutOfDate) || tries === mostTries) throw restless(error);
-      verdict = await resource.check(host);
-      vet(verdict);
-    }
-  }
-}
-
-async function makeOnce(host: Writer, resource: Resource, verdict: Verdict): Promise<void> {
+export function stepsOf(resource: Resource, verdict: Verdict): readonly Action[] {
   const change = verdict.is === 'drift' ? verdict.change : undefined;
   if (change instanceof Problem) throw change;
-  // A requirement that only the operator can meet.
   if (!change && !resource.work)
     throw new Failure(`${resource.name}: ${describeVerdict(verdict)}`, { hint: resource.hint });
-  for (const action of change ?? []) await perform(host, action);
-  await resource.work?.(host);
-}
-
-/**
- * @returns the error of a file that another program changes all the time; any other error as it is
- */
-function restless(error: unknown): unknown {
-  if (!(error instanceof OutOfDate)) return error;
-  return new Failure(`${error.message} at each of ${mostTries} tries to change it`, {
-    hint: 'find the program that writes it all the time, and stop it',
-  });
+  return change ?? [];
 }
 
 /** A resource without a kind of its own. */

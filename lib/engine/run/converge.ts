@@ -1,6 +1,6 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, type EveryHost, makeChange, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, type EveryHost, stepsOf, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { RunOptions } from './run-options.ts';
@@ -56,7 +56,7 @@ export async function converge(
       const { handled, failed } = await changeTogether(host, together, next(rest), options.stop);
       if (failed) return failed;
       at += handled;
-      if (handled > 0) continue;
+      continue;
     }
     const failed = await convergeItem(host, item, rest, options);
     if (failed) return failed;
@@ -150,14 +150,9 @@ async function change(
     error,
     seconds: (performance.now() - start) / 1000,
   });
+  let isMade = false;
   const apply = async () => {
-    host.state += 1;
-    await makeChange(host.writerFor(step), resource, before, (seen) => vet(item, seen, options));
-    await host.check(next(resource.provesItself ? rest.slice(1) : rest));
-    if (resource.provesItself) return;
-    const after = item.seen;
-    if (!after || after.is === 'error') throw after?.error;
-    if (after.is !== 'ok') throw didNotConverge(before, after);
+    isMade = await makeAlone(host, item, before, rest, options.stop);
   };
   try {
     host.started(step);
@@ -174,8 +169,47 @@ async function change(
     host.done(step, 'failed', details(error));
     return `${step.resource} failed`;
   }
+  if (!isMade) {
+    if (options.stop.aborted) return 'interrupted';
+    // Its check is out of date. The operator was asked already.
+    if (item.seenIn !== host.state) await host.check(next(rest));
+    return convergeItem(host, item, rest, { ...options, confirmEach: undefined });
+  }
   host.done(step, resource.expects ? 'ok' : 'changed', details());
   return undefined;
+}
+
+/**
+ * Makes the change of one item in a request of its own, then does the work of its resource, and proves both by the check.
+ *
+ * @returns false where the check is out of date or the run is stopped: nothing was changed then
+ * @throws the Problem or the error of the change or of the work
+ */
+async function makeAlone(
+  host: HostRun,
+  item: Item,
+  before: Verdict,
+  rest: readonly Item[],
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { step, resource } = item;
+  const steps = stepsOf(resource, before);
+  const checked = next(resource.provesItself ? rest.slice(1) : rest);
+  if (steps.length > 0) {
+    const { made, error } = await host.makeChanges([{ item, steps }], resource.work ? [] : checked, stop);
+    if (error !== undefined) throw error;
+    if (made === 0) return false;
+  }
+  if (resource.work) {
+    host.state += 1;
+    await resource.work(host.writerFor(step));
+    await host.check(checked);
+  }
+  if (resource.provesItself) return true;
+  const after = item.seen;
+  if (!after || after.is === 'error') throw after?.error;
+  if (after.is !== 'ok') throw didNotConverge(before, after);
+  return true;
 }
 
 /**

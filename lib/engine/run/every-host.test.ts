@@ -7,6 +7,7 @@ import { describeProblem, Problem } from '../problem/problem.ts';
 import { drift, ok, type Resource, refused, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import { type Answer, fakeHost } from '../resource/testing/fake-host.ts';
+import { sessionOf, type TestHost } from '../resource/testing/test-host.ts';
 import type { RunEvent } from './events.ts';
 import { thisHolder } from './lock/lock-holder.ts';
 import { play, playbook } from './playbook.ts';
@@ -66,17 +67,11 @@ class World {
   open = async ({ name }: InventoryHost<object>) => {
     this.note(`open ${name}`);
     if (this.away.has(name)) throw new Error(`${name}: no route to host`);
-    const writer = this.#writer(name);
-    return {
-      reader: writer as Reader,
-      facts: { clockOffset: 0 } as Facts,
-      writerFor: () => writer,
-      roundTrips: () => 0,
-      close: async () => this.note(`close ${name}`),
-    };
+    const session = sessionOf(this.#host(name), { clockOffset: 0 } as Facts);
+    return { ...session, close: async () => this.note(`close ${name}`) };
   };
 
-  #writer(name: string): Writer {
+  #host(name: string): TestHost {
     const answer = (command: string): Answer => {
       if (this.away.has(name)) return { exitCode: 255, stderr: 'gone' };
       const [, thing] = /make (.*)/.exec(command) ?? [];

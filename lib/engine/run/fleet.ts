@@ -1,3 +1,4 @@
+import type { Session } from '../host/session.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
@@ -6,7 +7,6 @@ import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
-import type { Session } from './open-session.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** The parts of a run that a fleet uses. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Session } from '../host/session.ts';
 import { endOf } from './host-end.ts';
 import { HostRun } from './host-run.ts';
-import type { Session } from './open-session.ts';
 
 const step = { host: 'h', play: 'p', role: 'r', resource: 'file /etc/a' };
 

@@ -3,10 +3,11 @@ import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
+import type { Session } from '../host/session.ts';
+import { Failure } from '../problem/problem.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
 import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
 import { Foreseen } from './foreseen.ts';
-import type { Session } from './open-session.ts';
 
 /** One resource of one host, its place in the playbook, and the result of its last check. */
 export interface Item {
@@ -18,10 +19,15 @@ export interface Item {
   seen: Verdict | CheckError | undefined;
   /** The `HostRun.state` at that check. */
   seenIn: number;
-  /** Whether it is of a unit that an earlier change makes: its steps depend on what systemd then says. */
-  isForeseen?: boolean;
   /** The reads of that check, as commands that repeat them. */
   reads: Set<RecordedRead>;
+  /** How often its change was not made because that check was out of date. */
+  outdated?: number;
+}
+
+/** The change of an item. */
+export interface ItemChange extends ReadyChange {
+  readonly item: Item;
 }
 
 /** A check that threw. */
@@ -29,6 +35,9 @@ interface CheckError {
   readonly is: 'error';
   readonly error: unknown;
 }
+
+/** So often a change is tried whose check is out of date each time. */
+const mostTries = 3;
 
 /** A check whose read took longer is shown with its time. Seconds. */
 const slowCheck = 1;
@@ -86,7 +95,7 @@ export class HostRun {
     );
   }
 
-  readonly #recording = (reads: Set<RecordedRead>): Reader => this.session.recording?.(reads) ?? this.session.reader;
+  readonly #recording = (reads: Set<RecordedRead>): Reader => this.session.recording(reads);
 
   /** Checks all items for the first time. */
   async checkAll(): Promise<void> {
@@ -118,47 +127,56 @@ export class HostRun {
   }
 
   /**
-   * Checks what earlier changes decide again, as it will be after them, so that its steps are known before those are made. A step of a
-   * rewrite holds the hash of the content it needs, so no other proof is needed that this came true.
+   * Checks a rewrite of a file again that an earlier change writes, with the content that this leaves: so its steps are known before. They
+   * hold the hash of the content that they need, so no other proof is needed that this came true.
    */
   async #checkAhead(items: readonly Item[]): Promise<void> {
     const foreseen = new Foreseen();
     for (const item of items) {
       const { seen, reads, resource } = item;
       if (resource.expects) continue;
-      const isRewritten = foreseen.isRewritten(stepsOf(seen));
-      const units = seen?.is === 'unknown' && resource.startsUnit ? foreseen.units(reads) : undefined;
-      item.isForeseen = units !== undefined;
-      if (isRewritten) {
+      if (foreseen.isRewritten(stepsOf(seen))) {
         item.seen = await this.#see(item, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
         if (!stepsOf(item.seen).some((step) => step.do === 'rewrite')) [item.seen, item.reads] = [seen, reads];
-      } else if (units) item.seen = await this.#see(item, (recorded) => units(this.#recording(recorded), recorded));
+      }
       foreseen.add(stepsOf(item.seen));
     }
   }
 
   /**
-   * Makes changes in one request, and checks the items in it after them.
+   * Makes changes in one request, and checks items after them. The check of a first change may be out of date, because a program on the
+   * host changes a file: after several tries in a row that is a failure.
    *
+   * @param checked the items that are checked
+   * @param started called with the number of a change, from 0, before it is made
    * @returns the result, also where the connection was lost: the change that was being made counts as failed
    */
   async makeChanges(
-    changes: readonly ReadyChange[],
-    started: (change: number) => void,
+    changes: readonly ItemChange[],
+    checked: readonly Item[],
     stop: AbortSignal,
-    items: readonly Item[],
+    started: (change: number) => void = () => {},
   ): Promise<ChangesMade> {
+    if (stop.aborted) return { made: 0 };
     let last = 0;
     const follow = (change: number) => {
       last = change;
       started(change);
     };
     this.state += 1;
-    const request = this.session.makeChanges?.(changes, follow, stop, this.#takeFirst());
-    if (!request) throw new TypeError('this session makes changes one by one');
-    const [made] = await Promise.allSettled([request.ended, this.check(items, request.readerFor)]);
-    return made.status === 'fulfilled' ? made.value : { made: last, error: made.reason, lost: true };
+    const request = this.session.makeChanges(changes, { started: follow, stop, first: this.#takeFirst() });
+    const [made] = await Promise.allSettled([request.ended, this.check(checked, request.readerFor)]);
+    if (made.status === 'rejected') return { made: last, error: made.reason, lost: true };
+    const { outdated } = made.value;
+    const [first] = changes;
+    if (outdated === undefined || made.value.made > 0 || !first) return made.value;
+    first.item.outdated = (first.item.outdated ?? 0) + 1;
+    if (first.item.outdated < mostTries) return made.value;
+    const error = new Failure(`${outdated} at each of ${mostTries} tries to change it`, {
+      hint: 'find the program that writes it all the time, and stop it',
+    });
+    return { made: 0, error };
   }
 
   started(step: Step): void {

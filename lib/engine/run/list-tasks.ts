@@ -1,7 +1,7 @@
+import type { Session } from '../host/session.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { Step } from './events.ts';
 import { mapWithForks } from './limit.ts';
-import type { Session } from './open-session.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';

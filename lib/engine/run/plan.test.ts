@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import type { Action } from '../host/action.ts';
-import type { Facts } from '../host/facts/facts.ts';
-import type { Reader, Writer } from '../host/host.ts';
 import { Problem } from '../problem/problem.ts';
 import {
   changesOfFile,
@@ -15,18 +13,12 @@ import {
   unknownUntil,
   type Verdict,
 } from '../resource/resource.ts';
+import { fakeHost } from '../resource/testing/fake-host.ts';
+import { sessionOf } from '../resource/testing/test-host.ts';
 import { HostRun } from './host-run.ts';
 import { changesSomething, planOf } from './plan.ts';
 
-const session = {
-  reader: { name: 'h' } as Reader,
-  facts: {} as Facts,
-  writerFor: (): Writer => {
-    throw new Error('a plan writes nothing');
-  },
-  roundTrips: () => 0,
-  close: async () => {},
-};
+const session = sessionOf(fakeHost([]));
 
 async function planned(resources: readonly Resource[]) {
   const host = new HostRun('h', session, () => {});

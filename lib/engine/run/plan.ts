@@ -61,7 +61,7 @@ export function plannedTasks(items: readonly Item[]): Planned[] {
   const contents = new Map<string, string>();
   return items.map((item) => {
     const seen = plannedOf(item);
-    const steps = item.isForeseen ? undefined : seen.steps && knownSteps(seen.steps, moved, contents);
+    const steps = seen.steps && knownSteps(seen.steps, moved, contents);
     const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, steps };
     for (const step of steps ?? []) if ('content' in step) contents.set(step.path, sha256Of(step.content));
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Facts } from '../host/facts/facts.ts';
-import type { Reader, Writer } from '../host/host.ts';
+import type { Reader } from '../host/host.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, exitCode, Problem } from '../problem/problem.ts';
@@ -8,6 +7,8 @@ import { eventually } from '../resource/job/eventually.ts';
 import { pause } from '../resource/job/pause.ts';
 import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
+import { fakeHost } from '../resource/testing/fake-host.ts';
+import { sessionOf } from '../resource/testing/test-host.ts';
 import type { RunEvent } from './events.ts';
 import { lockLost } from './fleet.ts';
 import { play, playbook } from './playbook.ts';
@@ -15,13 +16,7 @@ import { run } from './run.ts';
 import { exitCodeOf, type RunOptions } from './run-options.ts';
 
 /** These resources check a set in memory, so the connection is never used. */
-const session = {
-  reader: {} as Reader,
-  facts: {} as Facts,
-  writerFor: () => ({ make: (change: () => void) => change() }) as Making,
-  roundTrips: () => 0,
-  close: async () => {},
-};
+const session = sessionOf(fakeHost([]));
 
 function inventoryOf(groups: Record<string, readonly string[]>): Inventory<object> {
   const hosts = Object.entries(groups).flatMap(([group, names]) =>
@@ -37,9 +32,6 @@ function inventoryOf(groups: Record<string, readonly string[]>): Inventory<objec
   return { name: 'test', file: 'test.yaml', hosts };
 }
 
-/** Changes go through the Writer, as on a real host: a plan's has no `make`. */
-type Making = Writer & { make?(change: () => void): void };
-
 /** A resource that exists once it was made, and is unknown until `needs` exists. */
 function thing(made: Set<string>, name: string, needs?: string): Resource {
   return task(name, {
@@ -47,7 +39,7 @@ function thing(made: Set<string>, name: string, needs?: string): Resource {
       if (needs && !made.has(needs)) return unknownUntil(needs);
       return made.has(name) ? ok : drift(`${name} is missing`);
     },
-    work: async (host) => (host as Making).make?.(() => made.add(name)),
+    work: async () => void made.add(name),
   });
 }
 
@@ -144,7 +136,7 @@ test('no state is used from before the last change, at any place in the list', a
   const made = new Set(['kept', 'm4']);
   const breaks = task('breaks', {
     check: async () => (made.has('kept') ? drift('it is there') : ok),
-    work: async (host) => (host as Making).make?.(() => made.delete('kept')),
+    work: async () => void made.delete('kept'),
   });
   const brings: Resource = { ...thing(made, 'brings'), work: async () => void made.add('brings').add('brought') };
   const all = [

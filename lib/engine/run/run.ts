@@ -1,4 +1,5 @@
 import { ConnectionLost } from '../host/connection.ts';
+import type { Session } from '../host/session.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Problem } from '../problem/problem.ts';
 import type { EveryHost } from '../resource/resource.ts';
@@ -11,7 +12,6 @@ import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { appending, beginLine, endLine } from './lock/journal.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
-import type { Session } from './open-session.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { itemsFor, playHosts, startingAt } from './prepare.ts';

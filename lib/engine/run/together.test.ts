@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -13,6 +13,7 @@ import { file } from '../resource/file/file.ts';
 import { line } from '../resource/file/line.ts';
 import { link } from '../resource/file/link.ts';
 import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
+import { service } from '../resource/system/service.ts';
 import { Secret } from '../secret/secret.ts';
 import type { RunEvent } from './events.ts';
 import type { RunOptions } from './run-options.ts';
@@ -68,6 +69,44 @@ test('what is sent is the steps of the plan, byte by byte, and secrets only on s
   expect(readFileSync(at('in/secret'), 'utf8')).toBe('Password = "swordfish-together"\n');
   expect(readFileSync(at('typed'), 'utf8')).toBe('swordfish-together');
   expect(readFileSync(at('list'), 'utf8')).toBe('one\ntwo\n');
+});
+
+test('a change that is asked about, a large one, one of every host and the steps before work are made by the same script', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  const large = 'x'.repeat(70_000);
+  const resources = (): Resource[] => [
+    file(at('plain')).content(large),
+    file(at('secret')).content(secretContent(`Password = "${large}"\n`, /Password/)),
+    { ...touch(at('single')), everyHost: { name: 'true', check: async () => ok, hint: '' } },
+    {
+      ...made(at('worked'), command`touch ${at('begun')}`),
+      work: async (host) => void (await host.run`touch ${at('worked')}`),
+    },
+  ];
+  const plan = await runHere(resources(), { check: true });
+  const steps = plan.result.plans[0]?.tasks.map((planned) => planned.steps ?? []) ?? [];
+  for (const confirmEach of [undefined, async () => 'change' as const]) {
+    const { sent, outcomes } = await runHere(resources(), { confirmEach });
+    expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(Array(4).fill('changed'));
+    expect(sentSteps(sent)).toEqual(steps.map((each) => each.map(plannedStep)));
+    expect(readFileSync(at('secret'), 'utf8')).toBe(`Password = "${large}"\n`);
+    for (const name of ['plain', 'secret', 'single', 'worked', 'begun']) rmSync(at(name));
+  }
+});
+
+test('Ctrl-C keeps a change from being made that goes by itself', async () => {
+  const path = join(temporaryDirectory(), 'a');
+  const controller = new AbortController();
+  const { outcomes, result } = await runHere([touch(path)], {
+    interrupt: controller.signal,
+    confirmEach: async () => {
+      controller.abort();
+      return 'change';
+    },
+  });
+  expect([outcomes, existsSync(path)]).toEqual([[], false]);
+  expect(result.hosts[0]).toMatchObject({ stopped: 'interrupted', left: 1 });
 });
 
 test('the first failure stops the script, with its step, its output and its own result', async () => {
@@ -263,6 +302,39 @@ test('a rewrite after one that was skipped, or after a change of the file from o
   expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['skipped', 'changed', 'changed']);
   expect(seen).toEqual(['one\n', 'one\n', 'one\nthree\n']);
   expect(readFileSync(list, 'utf8')).toBe('zero\none\nthree\nfour\n');
+});
+
+test('new services wait for their unit files, in the plan too, and are started together by the next request', async () => {
+  const root = temporaryDirectory();
+  const at = (name: string) => join(root, name);
+  // Systemd, with the units whose files are in the folder.
+  standInFor(
+    'systemctl',
+    `cd ${root} && for last; do :; done
+case " $* " in
+  *' show '*) for unit; do case $unit in *.service)
+    load=not-found active=inactive enabled=
+    [ ! -e "$unit" ] || load=loaded enabled=disabled
+    [ ! -e "$unit.enabled" ] || enabled=enabled
+    [ ! -e "$unit.started" ] || active=active
+    printf 'Id=%s\nLoadState=%s\nActiveState=%s\nUnitFileState=%s\n\n' "$unit" "$load" "$active" "$enabled" ;;
+  esac; done ;;
+  *' enable '*) : >"$last.enabled" ;;
+  *' start '*) : >"$last.started" ;;
+  *' is-active '*) [ -e "$last.started" ] ;;
+esac`,
+  );
+  const names = ['new-a', 'new-b', 'new-c'];
+  const files = names.map((name) => file(at(`${name}.service`)).content(`[Service]\nExecStart=${name}\n`));
+  const resources = [touch(at('first')), ...files, ...names.map((name) => service(name)), touch(at('last'))];
+  const plan = await runHere(resources, { check: true });
+  const outcomes = (done: readonly { outcome: string }[]) => done.map(({ outcome }) => outcome);
+  expect(outcomes(plan.done)).toEqual([...Array(4).fill('pending'), ...Array(3).fill('unknown'), 'pending']);
+  expect(plan.done[4]?.note).toBe('until new-a.service is installed');
+  const { sent, done } = await runHere(resources);
+  expect(outcomes(done)).toEqual(Array(8).fill('changed'));
+  // The checks, the files, the services.
+  expect(sent).toHaveLength(3);
 });
 
 test('a change that is made and not proved stops the host, and what was made after it is reported', async () => {

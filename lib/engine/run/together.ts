@@ -1,15 +1,14 @@
 import type { Action } from '../host/action.ts';
 import { scriptOf } from '../host/action-script.ts';
-import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import { type RecordedRead, repeating } from '../host/reads/recorded-read.ts';
 import { Failure, Problem } from '../problem/problem.ts';
 import { describeVerdict, type Resource, type Verdict } from '../resource/resource.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun, Item, ItemChange } from './host-run.ts';
 
 /** The most changes of one request. */
 export const mostTogether = 60;
-/** Larger contents go by themselves: a shell reads secrets byte by byte. Bytes of all steps of a request. */
+/** A larger change goes by itself: a shell reads secrets byte by byte. Bytes of all steps of a request. */
 const mostContent = 64 * 1024;
 
 /** The check after a change still shows drift. */
@@ -24,7 +23,7 @@ export function travelsAlone({ work, everyHost }: Resource): boolean {
 }
 
 /** Items whose changes travel in one request. The last one has a change. */
-type Together = readonly { readonly item: Item; readonly before: Verdict; readonly change: ReadyChange | undefined }[];
+type Together = readonly { readonly item: Item; readonly before: Verdict; readonly change: ItemChange | undefined }[];
 
 /**
  * The first items, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
@@ -37,7 +36,6 @@ export function changesTogether(
   items: readonly Item[],
   fits: (item: Item) => boolean,
 ): Together | undefined {
-  if (!host.session.makeChanges) return undefined;
   const all: Together[number][] = [];
   let reads: RecordedRead[] = [];
   let end = 0;
@@ -61,8 +59,8 @@ export function changesTogether(
     )
       break;
     size += seen.change.reduce((sum, step) => sum + sizeOf(step), 0);
-    if (size > mostContent || count === mostTogether) break;
-    all.push({ item, before: seen, change: { steps: seen.change, facts: repeating(reads) } });
+    if ((count > 0 && size > mostContent) || count === mostTogether) break;
+    all.push({ item, before: seen, change: { item, steps: seen.change, conditions: repeating(reads) } });
     reads = [];
     count += 1;
     end = all.length;
@@ -77,19 +75,14 @@ export function changesTogether(
  * @returns how many items are done, and why the host stops
  */
 export async function changeTogether(host: HostRun, together: Together, checked: readonly Item[], stop: AbortSignal) {
-  const changing = together.filter(({ change }) => change !== undefined);
+  const changes = together.flatMap(({ change }) => change ?? []);
   const starts: number[] = [];
   const started = (at: number) => {
     starts[at] = performance.now();
-    const item = changing[at]?.item;
+    const item = changes[at]?.item;
     if (item) host.started(item.step);
   };
-  const made = await host.makeChanges(
-    changing.flatMap(({ change }) => change ?? []),
-    started,
-    stop,
-    checked,
-  );
+  const made = await host.makeChanges(changes, checked, stop, started);
   const now = performance.now();
   const seconds = (at: number) => ((starts[at + 1] ?? now) - (starts[at] ?? now)) / 1000;
   return report(host, together, made, seconds);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Facts } from '../host/facts/facts.ts';
-import type { Reader, Writer } from '../host/host.ts';
 import type { InventoryHost } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { containerChange, drift, driftOf, ok, type Resource, task } from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
+import { fakeHost } from '../resource/testing/fake-host.ts';
+import { sessionOf } from '../resource/testing/test-host.ts';
 import type { RunEvent } from './events.ts';
 import { type Play, play, playbook } from './playbook.ts';
 import type { Turns } from './rolling.ts';
@@ -136,13 +136,7 @@ class World {
 
   async run(options: Partial<RunOptions> & { unreachable?: string[]; plays?: Play<object>[] } = {}) {
     const events: RunEvent[] = [];
-    const session = {
-      reader: { $: async () => {} } as unknown as Reader,
-      facts: {} as Facts,
-      writerFor: () => ({}) as Writer,
-      roundTrips: () => 0,
-      close: async () => {},
-    };
+    const session = sessionOf(fakeHost([]));
     const { unreachable = [], plays = [this.play()], ...rest } = options;
     const inventory = { name: 'test', file: 'test.yaml', hosts: this.inventory };
     const result = await run(

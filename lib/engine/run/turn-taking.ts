@@ -1,12 +1,14 @@
+import type { Progress } from '../host/host.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
+import type { Session } from '../host/session.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { Failure } from '../problem/problem.ts';
-import { applyDrift, driftOf, type Resource, type Verdict, type Work } from '../resource/resource.ts';
+import { applyDrift } from '../resource/apply-drift.ts';
+import { driftOf, type Resource, type Verdict, type Work } from '../resource/resource.ts';
 import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener, Step } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun, Item } from './host-run.ts';
-import type { Session } from './open-session.ts';
 import { type Planned, plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { coveredBy, playHosts, turnsOf } from './prepare.ts';
@@ -194,10 +196,9 @@ export class TurnTaking<V> {
 
   /** Makes the parts of a task at all desks, and throws the first error only after the last one has ended. */
   async #make(parts: readonly Part<V>[], step: Step): Promise<void> {
-    const writerOf = (session: Session) =>
-      session.writerFor((progress) => this.#run.emit({ type: 'progress', step, progress }));
+    const report = (progress: Progress) => this.#run.emit({ type: 'progress', step, progress });
     const made = await Promise.allSettled(
-      parts.map(({ session, resource }) => session && applyDrift(writerOf(session), resource)),
+      parts.map(({ session, resource }) => session && applyDrift(session, resource, report)),
     );
     for (const each of made) if (each.status === 'rejected') throw each.reason;
   }

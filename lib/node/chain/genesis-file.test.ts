@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { Reader, Stat, Writer } from '../../engine/host/host.ts';
-import { applyDrift, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Stat } from '../../engine/host/host.ts';
+import { unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { genesisFile } from './genesis-file.ts';
@@ -33,11 +35,13 @@ async function setUp(wanted: string, files: Record<string, string>) {
   if (!vars) throw new Error('no host');
   const there = new Map(Object.entries(files));
   const stat = { type: 'file', mode: 0o644, owner: 'root', group: 'root' } as Stat;
-  const host = {
+  const host = fakeHost([], {
     stat: async (path: string) => (there.has(path) ? stat : undefined),
     read: async (path: string) => (there.has(path) ? Buffer.from(there.get(path) ?? '') : undefined),
-    write: async (path: string, content: Buffer) => void there.set(path, content.toString()),
-  } as unknown as Reader & Writer;
+    place: (step) => {
+      if (step.do === 'write') there.set(step.path, step.content.toString());
+    },
+  });
   return { resource: genesisFile(downloaded, vars), host, there };
 }
 

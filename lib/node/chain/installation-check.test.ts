@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../../engine/resource/resource.ts';
+import { drift } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { blockGrows, givesBlockNumber } from './installation-check.ts';
 
 const url = 'http://localhost:8123';

@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { agreesToWebSocket, serverFrame } from '../testing/web-socket-server.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Writer } from '../../engine/host/host.ts';
-import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
 
@@ -13,7 +13,7 @@ const stranger = (address: string) =>
   `a node on ${address} is connected to the state database, and is not a host of this inventory`;
 
 /** A host whose state database has these clients: address, whether it writes, whether it was seen to read only. */
-function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): Writer {
+function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): TestHost {
   return fakeHost(
     [
       [/^getent ahosts rpc.example/, '203.0.113.77 STREAM rpc.example\n203.0.113.77 DGRAM'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { directoryThatItsContainerOwns } from './data-directory.ts';
 
 test('a file in the place of a data directory is left alone', async () => {

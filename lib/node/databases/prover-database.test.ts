@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SqlResult } from '../../engine/host/host.ts';
-import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import type { Credentials } from '../variables/variables.ts';
 import { proverDatabaseIsThere } from './prover-database.ts';
 

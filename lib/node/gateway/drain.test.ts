@@ -1,9 +1,9 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import type { Writer } from '../../engine/host/host.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Interrupted } from '../../engine/resource/job/pause.ts';
-import { applyDrift, containerChange, ok } from '../../engine/resource/resource.ts';
+import { containerChange, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { drained, notDrained, rolling } from './drain.ts';
 
@@ -51,7 +51,7 @@ class Gateway {
     return `HTTP/1.1 200 OK\n\n${JSON.stringify({ judged: true, configuration: 'c', hosts })}`;
   }
 
-  get host(): Writer {
+  get host(): TestHost {
     const base = () => fakeHost(this.runs ? [[/probe/, this.fleet()]] : []);
     const run = async (pieces: TemplateStringsArray, ...words: readonly unknown[]) => {
       const [, verb, name, reason] = String.raw(pieces, ...words).match(/gateway (\w+) (\S+) ?(.*)$/) ?? [];
@@ -62,8 +62,8 @@ class Gateway {
     };
     return {
       ...base(),
-      $: ((...args: Parameters<Writer['$']>) => base().$(...args)) as Writer['$'],
-      run: run as unknown as Writer['run'],
+      $: ((...args: Parameters<TestHost['$']>) => base().$(...args)) as TestHost['$'],
+      run: run as unknown as TestHost['run'],
       read: async (path) => {
         const mark = this.marks.get(path.split('/').at(-1) ?? '');
         return mark === undefined ? undefined : Buffer.from(`${mark}\n`);

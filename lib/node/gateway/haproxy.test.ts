@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { Problem } from '../../engine/problem/problem.ts';
-import { applyDrift, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { readFleet } from './fleet.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 
@@ -38,7 +39,7 @@ test('files that HAProxy refuses are not put in place', async () => {
       [/^umask/, ''],
       [/^said=/, { exitCode: 1, stderr: 'config : parsing [a.cfg:3] : unknown keyword\n' }],
     ],
-    { write: async (path) => void written.push(path) },
+    { place: ({ path }) => written.push(path) },
   );
   await expect(applyDrift(refusing, checkedFiles(files))).rejects.toMatchObject({
     message:

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import drained from '../../../roles/drained.ts';
-import { applyDrift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 
 const resources = async (given: Record<string, string>) =>

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parse } from 'yaml';
 import { Failure } from '../../engine/problem/problem.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
@@ -71,8 +72,7 @@ export function receiversAnswer(receivers: readonly Receiver[], path: string): W
         }
       }
       const hash = await host.sha256(path);
-      await host.run`mkdir -p ${stamp.replace(/\/[^/]*$/, '')}`;
-      await host.write(stamp, hash ?? '', { mode: 0o644, owner: 'root', group: 'root' });
+      await host.run`mkdir -p ${dirname(stamp)} && printf %s ${hash ?? ''} >${stamp}.new && mv ${stamp}.new ${stamp}`;
     },
   };
 }

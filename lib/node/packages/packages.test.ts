@@ -3,15 +3,15 @@ import clientTools from '../../../roles/client-tools.ts';
 import docker from '../../../roles/docker.ts';
 import packages from '../../../roles/packages.ts';
 import timeSync from '../../../roles/time-sync.ts';
-import type { Writer } from '../../engine/host/host.ts';
+
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
-import { applyDrift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
 
 /** A host that keeps what it installs, and all its runs of apt. */
-function bareHost(has: readonly string[] = [], docker = ''): { readonly host: Writer; readonly aptRuns: string[][] } {
+function bareHost(has: readonly string[] = [], docker = ''): { readonly host: TestHost; readonly aptRuns: string[][] } {
   const installed = new Set(has);
   const aptRuns: string[][] = [];
   const reads: Parameters<typeof fakeHost>[0] = [

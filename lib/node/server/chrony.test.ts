@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { applyDrift, drift, ok } from '../../engine/resource/resource.ts';
+import { drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { chronySources, clockIsSynchronised, trackingVerdict, withoutDistributionServers } from './chrony.ts';
 
 test('each time server gets a line of its own', () => {
@@ -13,9 +14,8 @@ test("the distribution's servers become comments, once, and nothing else changes
   const file = { text };
   const host = fakeHost([], {
     read: async () => Buffer.from(file.text),
-    rewrite: async (_path, _was, content) => {
-      file.text = content;
-      return true;
+    place: (step) => {
+      if (step.do === 'rewrite') file.text = step.content;
     },
   });
   const resource = withoutDistributionServers();

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
-import { applyDrift, ok } from '../../engine/resource/resource.ts';
+import { ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import type { Variables } from '../variables/variables.ts';
 import { restoreTool } from './restore-tool.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { archivesHoldTheirTables, archivesOf, roomForSnapshot } from './snapshot.ts';
 
 const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });

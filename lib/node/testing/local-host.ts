@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import type { Writer } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
@@ -10,7 +9,7 @@ import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-h
  * @param folder of programs that come before the machine's own
  * @param more as of `fakeHost`
  */
-export function localHost(folder = '', more: Partial<Writer> = {}): Writer {
+export function localHost(folder = '', more: Partial<ReturnType<typeof fakeHost>> = {}) {
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, LC_ALL: 'C' };
   return fakeHost([], {
     $: shell(

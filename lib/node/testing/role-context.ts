@@ -1,9 +1,8 @@
 import type { Facts } from '../../engine/host/facts/facts.ts';
-import type { Writer } from '../../engine/host/host.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import { applyDrift } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Changes, labDeployment } from './lab-deployment.ts';
@@ -59,7 +58,7 @@ function loadOnce(changes: Changes) {
 }
 
 /** Message and hint of a requirement that is not met. */
-export async function refusal(resources: readonly Resource[], name: string, host: Writer = fakeHost([])) {
+export async function refusal(resources: readonly Resource[], name: string, host: TestHost = fakeHost([])) {
   const resource = resources.find((each) => each.name === name);
   if (!resource) throw new Error(`there is no resource ${name}`);
   const failed: unknown = await applyDrift(host, resource).then(

@@ -6,6 +6,7 @@ import { shell } from '../../engine/host/shell.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import { role } from '../../engine/resource/role.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { sessionOf } from '../../engine/resource/testing/test-host.ts';
 import type { RunEvent } from '../../engine/run/events.ts';
 import { play, playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
@@ -76,8 +77,7 @@ async function deploy(fleet: Fleet, options: Partial<RunOptions> & { unreachable
   };
   const open = async ({ name }: { readonly name: string }) => {
     if (name === options.unreachable) throw new Error('no route');
-    const host = hostOf(fleet, name);
-    return { reader: host, facts: sound, writerFor: () => host, roundTrips: () => 0, close: async () => {} };
+    return sessionOf(hostOf(fleet, name), sound);
   };
   await run(playbook<Variables>('test', 'tests.', plays), inventory, open, all, (event) => events.push(event));
   return events.flatMap((event) => {

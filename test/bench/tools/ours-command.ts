@@ -1,8 +1,8 @@
 // The workload as a playbook of this project, run like any other: the same command line, inventory, plan and report.
 import * as z from 'zod';
 import { main } from '../../../lib/commands/playbook/command.ts';
+import { openSession } from '../../../lib/engine/host/open-session.ts';
 import { loadInventory } from '../../../lib/engine/inventory/load.ts';
-import { openSession } from '../../../lib/engine/run/open-session.ts';
 import { play, playbook } from '../../../lib/engine/run/playbook.ts';
 import workloadRole from './ours-role.ts';
 

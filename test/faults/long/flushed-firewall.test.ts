@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { outside } from '../../../lab/layout.mjs';
 import { answers } from '../../../lab/reach.mjs';
-import type { Writer } from '../../../lib/engine/host/host.ts';
 import { packetFilter, rulesAreKept } from '../../../lib/engine/resource/network/packet-filter.ts';
-import { applyDrift } from '../../../lib/engine/resource/resource.ts';
 import { packages } from '../../../lib/engine/resource/system/packages.ts';
+import { applyDrift, type TestHost } from '../../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../../lib/node/server/product.ts';
 import { readFirewall } from '../../../lib/node/status/firewall.ts';
 import { installDocker, postgresImage } from '../../kinds/install-docker.ts';
@@ -29,7 +28,7 @@ const rules = packetFilter({
 });
 
 let scratch: ScratchHost;
-let host: Writer;
+let host: TestHost;
 
 beforeAll(async () => {
   scratch = await scratchHost();

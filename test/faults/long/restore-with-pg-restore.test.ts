@@ -13,10 +13,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Progress } from '../../../lib/engine/host/host.ts';
+import { Output } from '../../../lib/engine/host/output.ts';
 import { createReader } from '../../../lib/engine/host/reader.ts';
+import { shell } from '../../../lib/engine/host/shell.ts';
 import { connectLocally } from '../../../lib/engine/host/testing/local-connection.ts';
-import { applyDrift } from '../../../lib/engine/resource/resource.ts';
 import { fakeHost } from '../../../lib/engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../../lib/engine/resource/testing/test-host.ts';
 import { assessDatabases, type SnapshotDatabase } from '../../../lib/node/snapshot/database-contents.ts';
 import { snapshotIsRestored } from '../../../lib/node/snapshot/restore.ts';
 import { restoreProgress } from '../../../lib/node/snapshot/restore-progress.ts';
@@ -143,7 +145,10 @@ async function scriptOf(archives: typeof good, settings: RestoreTool['settings']
   const scripts: string[] = [];
   const host = fakeHost([[/./, '']], {
     sql: async () => ({ ok: true, rows: [[null, null, '0', '0', '0']] }),
-    write: async (_, content) => void scripts.push(String(content)),
+    run: shell(async (_, { stdin }) => {
+      scripts.push(String(stdin));
+      return new Output(0, Buffer.from('ActiveState=inactive\n'), '');
+    }),
   });
   const restored = snapshotIsRestored(databasesOf(archives), { resources: [], settings }, vars);
   await expect(applyDrift(host, restored)).rejects.toThrow('the state database is empty');

@@ -5,11 +5,14 @@ import type { Repeated } from '../reads/recorded-read.ts';
 import { readScript, sharedWords, withArguments } from '../script.ts';
 import { laneWatch } from '../transport/time-limit.ts';
 
-/** A change, and what repeats the reads of its check and of the checks since the change before it. */
+/** A change: its steps, and what repeats the reads of its check and of the checks since the change before it. */
 export interface ReadyChange {
   readonly steps: readonly Action[];
-  readonly facts: Repeated;
+  /** Left out for the first change of a request: nothing came between its check and it. */
+  readonly conditions?: Repeated;
 }
+
+const none: Repeated = { paths: [], outputs: [] };
 
 /** How a script of changes ended: at which change, counted from 1, and for a failure at which of its steps. */
 export interface ChangesEnd {
@@ -25,27 +28,18 @@ const script = readScript(new URL('changes.sh', import.meta.url));
 export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
-  let before: Action | undefined;
-  const functions = changes.map(({ steps, facts: { paths, outputs } }, index) => {
-    const lines = steps.map((step, at) => {
-      const isRead = readsUnits(step) && readsUnits(before);
-      before = step;
-      return `__units_read=${isRead ? 1 : ''}\n${stepLine(step, at + 1, secrets, word)}`;
-    });
+  const functions = changes.map(({ steps, conditions: { paths, outputs } = none }, index) => {
+    const lines = steps.map((step, at) => stepLine(step, at + 1, secrets, word));
     const repeat = outputs.map((text) => `(eval ${word(text)}) 2>&1;echo $?\n`).join('');
     return `__steps${index + 1}(){\n${lines.join('||return\n')}||return\n}
-__facts${index + 1}(){\n${repeat}:\n}
+__conditions${index + 1}(){\n${repeat}:\n}
 __same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 1}`}\n}\n`;
   });
-  const all = [...new Set(changes.flatMap(({ facts }) => facts.paths))];
+  const all = [...new Set(changes.flatMap(({ conditions = none }) => conditions.paths))];
   return {
     text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length, all]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
-}
-
-function readsUnits(step: Action | undefined): boolean {
-  return step?.do === 'run' && step.readsUnits === true;
 }
 
 function stepLine(step: Action, number: number, secrets: string[], word: (text: string) => string): string {

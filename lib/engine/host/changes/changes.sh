@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154,SC2317
 # Makes several changes in order, up to the first that fails. It follows process-tree.sh, lane-watch.sh and the functions, for each
-# change, __steps1, __facts1, __same1, __steps2, … Arguments: a nonce, the number of changes, paths.
-# The facts of a change are what its check read: the state of files, which are among the paths, and the output of commands. They are
+# change, __steps1, __conditions1, __same1, __steps2, … Arguments: a nonce, the number of changes, paths.
+# The conditions of a change are what its check read: the state of files, which are among the paths, and the output of commands. They are
 # looked at again before the change: if an earlier change made a difference, it is not made. Nothing came before the first.
 # Prints `NONCE in FOLDER`, `NONCE start NUMBER` before each change, and `NONCE end NUMBER WHY STEP CODE`; WHY is done, failed,
 # outdated, or stopped, by a file `stop` in the folder. The standard error of a failed step is on standard error. After a time limit
@@ -11,7 +11,7 @@ shift 2
 for __place in /dev/shm /run /tmp /var/tmp; do
   __d=$(mktemp -d "$__place/rpc-playbooks.XXXXXX" 2>/dev/null) && break
 done
-[ "$__d" ] || exit 75
+[ "$__d" ] || { echo 'no room for temporary files in /dev/shm, /run, /tmp or /var/tmp' >&2 && exit 75; }
 __watch </dev/null >/dev/null 2>&1 &
 __watcher=$!
 trap 'kill "$__watcher" 2>/dev/null; rm -rf "$__d"' EXIT
@@ -101,7 +101,7 @@ __same() {
 __read() {
   __n=$1
   while [ "$__n" -le "$2" ]; do
-    { "__facts$__n" && echo "$__nonce"; } >"$__d/$3$__n"
+    { "__conditions$__n" && echo "$__nonce"; } >"$__d/$3$__n"
     __n=$((__n + 1))
   done
 }
@@ -126,7 +126,7 @@ while [ "$__n" -le "$__changes" ]; do
   if [ "$__n" -gt 1 ]; then
     "__same$__n" || { __why='outdated 0 0' && break; }
   fi
-  # Last: to look at facts may take long.
+  # Last: to look at conditions may take long.
   [ ! -e "$__d/stop" ] || { __why='stopped 0 0' && break; }
   echo "$__nonce start $__n"
   "__steps$__n" || {

@@ -15,14 +15,8 @@ const answering = (code: number, stderr: string): Connection => ({
 });
 
 test('a host that cannot run the script is reported with what it says, by the changes and by the reads', async () => {
-  const changes = [{ steps: [command`true`], facts: { paths: [], outputs: [] } }];
-  const { readerFor, ended } = makeChanges(
-    answering(75, 'no space left\n'),
-    'h',
-    changes,
-    () => {},
-    new AbortController().signal,
-  );
+  const changes = [{ steps: [command`true`] }];
+  const { readerFor, ended } = makeChanges(answering(75, 'no space left\n'), 'h', changes);
   const read = readerFor(new Set()).stat('/etc');
   const words = 'h: the host could not run a script of changes (75): no space left';
   await expect(Promise.all([ended, read])).rejects.toThrow(words);
@@ -30,39 +24,27 @@ test('a host that cannot run the script is reported with what it says, by the ch
 });
 
 test('a read with standard input is made after the changes, too', async () => {
-  const stop = new AbortController().signal;
   const file = join(temporaryDirectory(), 'made');
-  const changes = [{ steps: [command`sleep 0.2; echo yes >${file}`], facts: { paths: [], outputs: [] } }];
-  const { readerFor, ended } = makeChanges(await connectLocally(), 'h', changes, () => {}, stop);
+  const changes = [{ steps: [command`sleep 0.2; echo yes >${file}`] }];
+  const { readerFor, ended } = makeChanges(await connectLocally(), 'h', changes);
   const reader = readerFor(new Set());
   const read = reader.$({ stdin: 'password' })`cat ${file}`;
   expect([(await reader.$`cat ${file}`).text(), (await read).text(), (await ended).made]).toEqual(['yes', 'yes', 1]);
 });
 
 test('a read gets its own standard input in the same request, also after a change that did not read its own', async () => {
-  const stop = new AbortController().signal;
   const connection = await connectLocally();
-  const changes = [
-    { steps: [command`false`], facts: { paths: [], outputs: [] } },
-    { steps: [command({ stdin: new Secret('of the change') })`cat`], facts: { paths: [], outputs: [] } },
-  ];
-  const { readerFor, ended } = makeChanges(connection, 'h', changes, () => {}, stop);
+  const changes = [{ steps: [command`false`] }, { steps: [command({ stdin: new Secret('of the change') })`cat`] }];
+  const { readerFor, ended } = makeChanges(connection, 'h', changes);
   const read = readerFor(new Set()).$({ stdin: new Secret('of the read') })`cat`;
   expect([(await read).stdout, (await ended).made]).toEqual(['of the read', 0]);
   expect(connection.execs).toBe(1);
 });
 
 test('changes without a read that proves them are one request', async () => {
-  const stop = new AbortController().signal;
   const connection = await connectLocally();
   const before = connection.execs;
-  const { ended } = makeChanges(
-    connection,
-    'h',
-    [{ steps: [command`true`], facts: { paths: [], outputs: [] } }],
-    () => {},
-    stop,
-  );
+  const { ended } = makeChanges(connection, 'h', [{ steps: [command`true`] }]);
   expect((await ended).made).toBe(1);
   // A failed request with nobody to report to would end the process a moment later.
   await new Promise((resolve) => setTimeout(resolve, 100));

@@ -15,10 +15,21 @@ import { changesScript, parseChangesEnd, type ReadyChange } from './changes-scri
 /** How changes in one request ended: the number of those that were made, and what happened to the next one. */
 export interface ChangesMade {
   readonly made: number;
-  /** Why the next one failed. Without it and with changes left, the run was stopped, or its check is out of date. */
+  /** Why the next one failed. */
   readonly error?: unknown;
+  /** Why the check of the next one is out of date: the change was not made. Without it, and without an error, the run was stopped. */
+  readonly outdated?: string;
   /** Set if the connection was lost: the changes before are made, and not proved. */
   readonly lost?: true;
+}
+
+export interface ChangesOptions {
+  /** Called with the number of a change, from 0, before it is made. */
+  readonly started?: (change: number) => void;
+  /** Aborted to stop before the next change. */
+  readonly stop?: AbortSignal | undefined;
+  /** A script that the host runs before the changes, in the same request. */
+  readonly first?: string;
 }
 
 /** Changes that travel as one request, with the reads that prove them. */
@@ -29,20 +40,12 @@ export interface ChangesRequest {
   readonly ended: Promise<ChangesMade>;
 }
 
-/**
- * Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped.
- *
- * @param started called with the number of a change, from 0, before it is made
- * @param stop aborted to stop before the next change
- * @param first a script that the host runs before them, in the same request
- */
+/** Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped. */
 export function makeChanges(
   connection: Connection,
   name: string,
   changes: readonly ReadyChange[],
-  started: (change: number) => void,
-  stop: AbortSignal,
-  first = '',
+  { started = () => {}, stop, first = '' }: ChangesOptions = {},
 ): ChangesRequest {
   const nonce = randomBytes(12).toString('hex');
   const { text, stdin } = changesScript(changes, nonce);
@@ -91,14 +94,14 @@ export function makeChanges(
 }
 
 /** Follows the lines of changes.sh, and makes the file `stop` when the run is interrupted. */
-function watchLines(connection: Connection, nonce: string, started: (change: number) => void, stop: AbortSignal) {
+function watchLines(connection: Connection, nonce: string, started: (change: number) => void, stop?: AbortSignal) {
   let printed = '';
   let folder: string | undefined;
   const tell = () => {
     if (folder !== undefined)
       connection.exec(`[ ! -d ${quote(folder)} ] || : >${quote(`${folder}/stop`)}`).catch(() => {});
   };
-  stop.addEventListener('abort', tell, { once: true });
+  stop?.addEventListener('abort', tell, { once: true });
   return {
     see(chunk: Buffer): void {
       printed += chunk.toString('latin1');
@@ -109,11 +112,11 @@ function watchLines(connection: Connection, nonce: string, started: (change: num
         if (own !== nonce) continue;
         if (what === 'in') {
           folder = value;
-          if (stop.aborted) tell();
+          if (stop?.aborted) tell();
         } else if (what === 'start') started(Number(value) - 1);
       }
     },
-    end: () => stop.removeEventListener('abort', tell),
+    end: () => stop?.removeEventListener('abort', tell),
   };
 }
 
@@ -125,8 +128,10 @@ function resultOf(
 ): ChangesMade {
   const made = change - 1;
   const step = changes[made]?.steps[number - 1];
+  if (why === 'outdated') return { made, outdated: 'what the check has read was changed by an earlier change' };
   if (why !== 'failed' || !step) return { made };
-  if (step.do === 'rewrite' && code === changedMeanwhile) return { made };
+  if (step.do === 'rewrite' && code === changedMeanwhile)
+    return { made, outdated: `${step.path} was changed by another program` };
   const late = stderr.endsWith(`${nonce} time limit\n`);
   const said = late ? stderr.slice(0, stderr.lastIndexOf(nonce)) : stderr;
   return {

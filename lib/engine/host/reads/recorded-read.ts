@@ -1,10 +1,9 @@
 import { type Batch, groupOf, type VectorRead } from './batch.ts';
 
-/** A read that was made: a command, or a key of a vectorised read with its answer; and the seconds that it took on the host. */
+/** A read that was made: a command, or a key of a vectorised read; and the seconds that it took on the host. */
 export interface RecordedRead {
   readonly text?: string;
   readonly vector?: { readonly read: VectorRead<unknown, unknown>; readonly key: unknown };
-  answer?: unknown;
   seconds?: number;
 }
 
@@ -24,11 +23,9 @@ export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
     async ask(read, key) {
       const one: RecordedRead = { vector: { read: read as VectorRead<unknown, unknown>, key } };
       reads.add(one);
-      const answer = await batch.ask(read, key, (seconds) => {
+      return batch.ask(read, key, (seconds) => {
         one.seconds = seconds;
       });
-      one.answer = answer;
-      return answer;
     },
   };
 }

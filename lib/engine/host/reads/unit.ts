@@ -1,6 +1,5 @@
 import type { UnitState } from '../host.ts';
 import { lastWordsFunction } from '../last-words.ts';
-import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import type { VectorRead } from './batch.ts';
 
@@ -29,11 +28,6 @@ export const unitRead: VectorRead<string, UnitState> = {
   },
   absent: () => stateOf(new Map()),
 };
-
-/** A command whose output shows whether a unit runs. */
-export function activityOf(name: string): string {
-  return `systemctl show -p ActiveState -- ${quote(unitName(name))}`;
-}
 
 function stateOf(values: ReadonlyMap<string, string>): UnitState {
   const journal = values.get('Journal');

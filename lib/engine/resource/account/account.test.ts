@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Writer } from '../../host/host.ts';
 import { temporaryDirectory } from '../../host/testing/local-connection.ts';
-import { applyDrift, makeChange, ok, type Resource } from '../resource.ts';
+import { ok, type Resource } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { authorizedKey } from './authorized-key.ts';
 import { group } from './group.ts';
@@ -105,7 +105,7 @@ describe('authorized key', () => {
     const wanted = authorizedKey('daemon', `ssh-ed25519 ${key}`);
 
     /** The host with a home of daemon's in a new folder, and what is in it. */
-    function home(): { host: Writer; keys: string } {
+    function home(): { host: TestHost; keys: string } {
       const folder = temporaryDirectory();
       mkdirSync(join(folder, '.ssh'));
       for (const path of [folder, join(folder, '.ssh')]) chownSync(path, daemon, daemon);
@@ -140,7 +140,9 @@ describe('authorized key', () => {
       const { host, keys } = home();
       const seen = await wanted.check(host);
       execFileSync('mkfifo', [keys]);
-      await expect(makeChange(host, wanted, seen)).rejects.toThrow(`${keys} is not a regular file`);
+      await expect(applyDrift(host, { ...wanted, check: async () => seen })).rejects.toThrow(
+        `${keys} is not a regular file`,
+      );
       execFileSync('mv', [keys, `${keys}.pipe`]);
       symlinkSync(`${keys}.pipe`, keys);
       await expect(applyDrift(host, wanted)).rejects.toThrow(`${keys} is not a regular file`);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { formattedDisk } from './blank-disk.ts';
 
 const block = [/^test -b/, ''] as const;

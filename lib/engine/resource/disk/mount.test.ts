@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { mount } from './mount.ts';
 
 const data = mount('/data', '/dev/sdb');

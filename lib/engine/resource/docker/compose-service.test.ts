@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { ContainerState } from '../../host/host.ts';
 import { Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
-import { applyDrift, driftOf } from '../resource.ts';
+import { driftOf } from '../resource.ts';
 import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { composeService, configHashLabel, ensureContainerRuns } from './compose-service.ts';
 
 const running: ContainerState = { ...runningContainer, labels: { [configHashLabel]: 'current' } };

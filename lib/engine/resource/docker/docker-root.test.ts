@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, describeUnmet, describeVerdict, drift } from '../resource.ts';
+import { describeUnmet, describeVerdict, drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from './docker-root.ts';
 
 test('an interrupted move is reported before anything else', async () => {
@@ -44,6 +45,23 @@ test('a move that cannot succeed is refused by the check, with the cause and wha
   });
   const free = fakeHost([[/^mountpoint/, ''], now, [/ docker-root-obstacles \/var\/lib\/docker/, '']], unit);
   expect(describeVerdict(await move.check(free))).toBe('docker root: /var/lib/docker -> /data/docker');
+});
+
+test('a move installs rsync first, by a step that the plan shows', async () => {
+  const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
+  const host = fakeHost(
+    [
+      [/^mountpoint/, ''],
+      [/^systemctl is-active/, '/var/lib/docker\n/var\n'],
+      [/^sh -s --/, ''],
+      [/command -v dpkg-query/, ''],
+      [/apt/, ''],
+    ],
+    { unit: async () => ({ load: 'loaded', active: 'active' }) as never },
+  );
+  expect(await move.check(host)).toMatchObject({
+    change: [{ do: 'run', command: expect.stringMatching(/^# apt-get install rsync\n/) }],
+  });
 });
 
 test('settings of the engine that are no JSON are reported by the check', async () => {

@@ -7,7 +7,7 @@ import { Failure, Problem } from '../../problem/problem.ts';
 import { readText } from '../file/edited-text.ts';
 import { runInUnit } from '../job/job.ts';
 import type { Resource, Verdict, Work } from '../resource.ts';
-import { applyDrift, drift, expectation, ok, refused, unitChange, unknownUntil } from '../resource.ts';
+import { drift, expectation, ok, refused, unitChange, unknownUntil } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
@@ -50,8 +50,12 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
     const [folder, disk] = now.lines();
     if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
     if ([mountPoint, ...equals].includes(disk)) return ok;
-    const refusal = await obstacleOf(host, { product, from: folder, root });
-    return refusal ?? drift([{ what: 'docker root', was: folder, wanted: root }]);
+    const [refusal, rsync] = await Promise.all([
+      obstacleOf(host, { product, from: folder, root }),
+      packages('rsync').check(host),
+    ]);
+    const differences = [{ what: 'docker root', was: folder, wanted: root }];
+    return refusal ?? drift(differences, rsync.is === 'drift' ? rsync.change : undefined);
   };
   return {
     name,
@@ -59,9 +63,8 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
     check,
 
     async work(host) {
-      const [unfinished] = await Promise.all([isUnfinished(host, product), applyDrift(host, packages('rsync'))]);
       // An unfinished move may also end with the engine at its old place: then it starts again.
-      if (unfinished) {
+      if (await isUnfinished(host, product)) {
         await finish(host, product, name);
         if ((await check(host)).is !== 'drift') return;
       }
@@ -151,7 +154,10 @@ async function finish(host: Writer, product: string, title: string): Promise<voi
   if (root && (active === 'inactive' || active === 'failed')) {
     // Written at each start: other keys may have changed since the first one.
     const wanted = withDataRoot(current?.text ?? '', root.toString().trim());
-    await host.write(`${state}/settings.new`, wanted, { mode: 0o600, owner: 'root', group: 'root' });
+    // A lost connection looks like the end of standard input.
+    await host.run({ stdin: wanted })`
+      umask 077 && cd ${state} && cat >settings.part && [ "$(wc -c <settings.part)" -eq ${Buffer.byteLength(wanted)} ] || exit
+      sync settings.part && mv settings.part settings.new`;
   }
   const script = `${lastWordsFunction}state=${quote(state)}\n${program}`;
   await runInUnit(host, { unit, title, script, progress: (reader) => progress(reader, state) });

@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import { Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
 import { temporaryDirectory } from '../../host/testing/local-connection.ts';
-import { applyDrift, describeVerdict, driftOf } from '../resource.ts';
+import { describeVerdict, driftOf } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { download } from './download.ts';
 import { downloadScript } from './download-script.ts';
 

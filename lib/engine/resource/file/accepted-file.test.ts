@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { acceptedFile } from './accepted-file.ts';
 

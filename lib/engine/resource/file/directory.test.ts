@@ -7,8 +7,9 @@ import { makeDirectory } from '../../host/action.ts';
 import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory } from './directory.ts';
 

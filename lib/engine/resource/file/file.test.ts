@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../host/host.ts';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { type Difference, describeVerdict, ok, type Resource } from '../resource.ts';
+import { applyDrift, type TestHost } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { secretContent } from './content.ts';
 import { file } from './file.ts';
 
-const host: Writer = await thisMachine();
+const host: TestHost = await thisMachine();
 const directory = directoryForAll();
 let path: string;
 let count = 0;

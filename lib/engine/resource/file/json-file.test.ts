@@ -2,9 +2,11 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, makeChange, ok } from '../resource.ts';
+import { connectLocally, directoryForAll } from '../../host/testing/local-connection.ts';
+import { recordedRun } from '../../run/testing/recorded-run.ts';
+import { ok } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { type JsonObject, jsonFile } from './json-file.ts';
 
@@ -66,9 +68,12 @@ test('a missing file is created', async () => {
 test('a file that is removed between check and change is created', async () => {
   writeFileSync(path, '{"b":1}');
   const wanted = jsonFile(path, { a: 1 });
-  const seen = await wanted.check(host);
-  rmSync(path);
-  await makeChange(host, wanted, seen);
+  await recordedRun(await connectLocally(), [wanted], {
+    confirmEach: async () => {
+      rmSync(path);
+      return 'change';
+    },
+  });
   expect(readFileSync(path, 'utf8')).toBe('{\n  "a": 1\n}\n');
 });
 

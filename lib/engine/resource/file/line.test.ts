@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   lstatSync,
@@ -13,11 +14,13 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../host/host.ts';
-import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, makeChange, ok } from '../resource.ts';
+import type { Action } from '../../host/action.ts';
+import { connectLocally, directoryForAll } from '../../host/testing/local-connection.ts';
+import { recordedRun } from '../../run/testing/recorded-run.ts';
+import { ok, type Resource } from '../resource.ts';
 import { textAfter } from '../testing/edited-text.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift, type TestHost } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { jsonFile } from './json-file.ts';
 import { line } from './line.ts';
@@ -101,39 +104,60 @@ test('a missing file is unknown, and is not created', async () => {
   expect(existsSync(path)).toBe(false);
 });
 
+/** Runs a resource whose change comes after something else. */
+const runAfter = async (happens: () => void, resource: Resource) =>
+  recordedRun(await connectLocally(), [resource], {
+    confirmEach: async () => {
+      happens();
+      return 'change';
+    },
+  });
+
 test('a concurrent change between check and change is not lost', async () => {
   writeFileSync(path, 'a\n');
-  const wanted = line(path, 'x');
-  const seen = await wanted.check(host);
-  writeFileSync(path, 'a\nb\n');
-  await makeChange(host, wanted, seen);
+  await runAfter(() => writeFileSync(path, 'a\nb\n'), line(path, 'x'));
   expect(readFileSync(path, 'utf8')).toBe('a\nb\nx\n');
 });
 
 test('a file that is removed between check and change is reported', async () => {
   writeFileSync(path, 'a\n');
-  const wanted = line(path, 'x');
-  const seen = await wanted.check(host);
-  rmSync(path);
-  await expect(makeChange(host, wanted, seen)).rejects.toThrow(`unknown until ${path} is there`);
+  const { done } = await runAfter(() => rmSync(path), line(path, 'x'));
+  expect(String(done[0]?.error)).toContain(`unknown until ${path} is there`);
 });
 
 test('a file that another program changes all the time is left unchanged', async () => {
-  const restless = fakeHost([], { read: async () => Buffer.from('a\n'), rewrite: async () => false });
-  await expect(applyDrift(restless, line('/etc/hosts', 'x'))).rejects.toMatchObject({
-    message: '/etc/hosts was changed by another program at each of 3 tries to change it',
-    hint: 'find the program that writes it all the time, and stop it',
-  });
+  writeFileSync(path, 'a\n');
+  const wanted = line(path, 'x');
+  const restless: Resource = {
+    ...wanted,
+    async check(reader) {
+      const seen = await wanted.check(reader);
+      appendFileSync(path, 'b\n');
+      return seen;
+    },
+  };
+  for (const confirmEach of [undefined, async () => 'change' as const]) {
+    const { done } = await recordedRun(await connectLocally(), [restless], { confirmEach });
+    expect(done[0]?.error).toMatchObject({
+      message: `${path} was changed by another program at each of 3 tries to change it`,
+      hint: 'find the program that writes it all the time, and stop it',
+    });
+  }
+  expect(readFileSync(path, 'utf8')).toMatch(/^a\n(b\n)*$/);
 });
 
 test("one line for several hosts changes each host's own text", async () => {
   const other = `${path}.other`;
   writeFileSync(path, 'a\n');
   writeFileSync(other, 'b\n');
-  const renamed: Writer = {
+  const renamed: TestHost = {
     ...host,
     read: () => host.read(other),
-    rewrite: (_, was, content) => host.rewrite(other, was, content),
+    makeChanges: (changes, options) =>
+      host.makeChanges(
+        changes.map(({ steps }) => ({ steps: steps.map((step) => ({ ...step, path: other }) as Action) })),
+        options,
+      ),
   };
   const wanted = line(path, 'x');
   await wanted.check(host);

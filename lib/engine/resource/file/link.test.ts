@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFile
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { directory as ownFolder } from './directory.ts';
 import { link } from './link.ts';

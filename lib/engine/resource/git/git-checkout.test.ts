@@ -3,8 +3,9 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
-import { applyDrift, ok } from '../resource.ts';
+import { ok } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { gitCheckout } from './git-checkout.ts';
 

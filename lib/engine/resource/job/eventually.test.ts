@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import type { Writer } from '../../host/host.ts';
-import { applyDrift, drift, ok, unknownUntil, type Verdict } from '../resource.ts';
+import { drift, ok, unknownUntil, type Verdict } from '../resource.ts';
+import { applyDrift, type TestHost } from '../testing/test-host.ts';
 import { eventually } from './eventually.ts';
 
 const host = {
   progress: vi.fn(),
   sleep: (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)),
-} as unknown as Writer;
+} as unknown as TestHost;
 
 const checks =
   (...verdicts: Verdict[]) =>
@@ -59,7 +59,7 @@ test('whether waiting is pointless is read together with the condition', async (
 });
 
 test('an interrupted wait says so, and does not check again', async () => {
-  const cut = { ...host, sleep: async () => {} } as unknown as Writer;
+  const cut = { ...host, sleep: async () => {} } as unknown as TestHost;
   const resource = eventually('it is up', async () => drift('no answer'), { seconds: 60 });
   await expect(applyDrift(cut, resource)).rejects.toThrow('interrupted while waiting');
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { fakeHost, runningContainer } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { containerListens, listeningPorts } from './listening.ts';
 
 test('only listening sockets count, of IPv4 and IPv6', () => {

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { applyDrift, describeUnmet, describeVerdict, ok } from '../resource.ts';
+import { describeUnmet, describeVerdict, ok } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { aptDoesNoHarm, inOneTransaction, packages } from './packages.ts';
 
 // What `apt-get -q -s install` of Debian 12 printed on hosts that were made so, without its lines `Conf`.

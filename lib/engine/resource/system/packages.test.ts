@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../host/testing/local-connection.ts';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { fakeHost } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { packages } from './packages.ts';
 
 test('the name lists the packages', () => {

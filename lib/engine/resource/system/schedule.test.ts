@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { schedule } from './schedule.ts';
 
 const daily = { every: 86400, command: 'true', description: 'backup' };
@@ -39,8 +40,10 @@ test('units that systemd has not loaded yet are drift, although their files are 
       stat: async (path) => (written.has(path) ? rootsFile : undefined),
       compare: async (path, sha256) =>
         written.get(path) === sha256 ? { same: true } : { same: false, content: undefined },
-      write: async (path, content) =>
-        void written.set(path, createHash('sha256').update(String(content)).digest('hex')),
+      place: (step) => {
+        if (step.do === 'write')
+          written.set(step.path, createHash('sha256').update(String(step.content)).digest('hex'));
+      },
     },
   );
   await expect(applyDrift(host, backup)).rejects.toThrow('backup.timer did not start');

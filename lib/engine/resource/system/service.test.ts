@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { applyDrift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { service } from './service.ts';
 
 test.each([

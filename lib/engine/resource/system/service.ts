@@ -22,7 +22,6 @@ export function service(name: string, reads: readonly string[] = []): Resource {
   const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
   return {
     name: `${unit} is enabled and running`,
-    startsUnit: true,
     changes: () => [unitChange(unit)],
     follows: reads.map((path) => ({ what: fileChange(path), effect: 'is restarted', certain: true })),
 
@@ -69,9 +68,8 @@ export function startUnit(unit: string, state: UnitState, enable: boolean): Acti
   const verb = isActive(state) ? 'restart' : 'start';
   const failure = { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` };
   // What systemd keeps in memory it reports as it was, until it reads again. After too many failures no start works before reset-failed.
-  return command({ failure, ...(enable && { readsUnits: true }) })`
-    systemctl --quiet \${__units_read:+--no-reload} ${enable ? ['enable', unit] : 'daemon-reload'} || exit
-    [ -z "$__units_read" ] || [ "$(systemctl show --property UnitFileState --value ${unit})" = enabled ] || systemctl daemon-reload
+  return command({ failure })`
+    systemctl --quiet ${enable ? ['enable', unit] : 'daemon-reload'} || exit
     systemctl reset-failed ${unit} 2>/dev/null
     if systemctl ${verb} ${unit}; then
       systemctl is-active --quiet ${unit} && exit

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { applyDrift, drift } from '../resource.ts';
+import { drift } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
+import { applyDrift } from '../testing/test-host.ts';
 import { timezone } from './timezone.ts';
 
 test.each(['Etc/UTC', 'UTC', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])('%s is a time zone name', (zone) => {

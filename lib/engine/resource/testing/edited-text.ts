@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { applyDrift, ok, type Resource } from '../resource.ts';
+import { ok, type Resource } from '../resource.ts';
 import { fakeHost } from './fake-host.ts';
+import { applyDrift } from './test-host.ts';
 
 /**
  * The text of the one file that a resource edits, after a change that its check accepts.
@@ -11,9 +12,8 @@ export async function textAfter(resource: Resource, text: string): Promise<strin
   let now = text;
   const memory = fakeHost([], {
     read: async () => Buffer.from(now),
-    rewrite: async (_, __, content) => {
-      now = String(content);
-      return true;
+    place: (step) => {
+      if (step.do === 'rewrite') now = step.content;
     },
   });
   await applyDrift(memory, resource);

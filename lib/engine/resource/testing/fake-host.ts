@@ -1,16 +1,26 @@
-import type { Writer } from '../../host/host.ts';
+import { type Action, ownFailure } from '../../host/action.ts';
+import type { ReadyChange } from '../../host/changes/changes-script.ts';
+import type { ChangesMade, ChangesOptions } from '../../host/changes/make-changes.ts';
+import type { CommandOptions, Reader, Word } from '../../host/host.ts';
 import { CommandFailed, Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
+import type { TestHost } from './test-host.ts';
 
 /** The output of a command, or its failure. */
 export type Answer = string | { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
+
+/** A host in memory. */
+interface FakeHost extends TestHost {
+  /** Makes a step of a change that is no command. */
+  place(step: Exclude<Action, { readonly do: 'run' }>): unknown;
+}
 
 /**
  * A host for tests. Each command gets the answer of the first pattern that it matches, or fails with `not found`.
  *
  * @param more answers to the reads that are not commands
  */
-export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: Partial<Writer> = {}): Writer {
+export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: Partial<FakeHost> = {}): FakeHost {
   const answer = async (command: string) => {
     const found = answers.find(([pattern]) => pattern.test(command))?.[1] ?? { exitCode: 127, stderr: 'not found' };
     if (typeof found === 'string') return new Output(0, Buffer.from(found), '');
@@ -32,9 +42,11 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
     unit: async () => stoppedUnit,
     container: async () => undefined,
     sql: async () => ({ ok: false, error: 'no answer' }),
-    write: async () => {},
-    rewrite: async () => true,
-    make: async () => {},
+    place: () => {},
+    makeChanges(changes, options) {
+      const ended = made(this, changes, options);
+      return { ended, readerFor: () => readerAfter(ended, this) };
+    },
     progress: () => {},
     sleep: async (_seconds, until) => until,
     ...more,
@@ -43,6 +55,49 @@ export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: 
 
 /** For tests: what a condition for every host gets where no other host can be reached. */
 export const alone = () => undefined;
+
+async function made(
+  host: FakeHost,
+  changes: readonly ReadyChange[],
+  { started = () => {}, stop }: ChangesOptions = {},
+): Promise<ChangesMade> {
+  for (const [at, { steps }] of changes.entries()) {
+    if (stop?.aborted) return { made: at };
+    started(at);
+    for (const step of steps) {
+      try {
+        if (step.do === 'run') await host.run(step)([step.command] as unknown as TemplateStringsArray);
+        else await host.place(step);
+      } catch (error) {
+        return { made: at, error: ownFailure(step, error) };
+      }
+    }
+  }
+  return { made: changes.length };
+}
+
+/** A reader whose reads wait for changes, as those of one request do. */
+function readerAfter(ended: Promise<unknown>, host: Reader): Reader {
+  const after =
+    <Given extends readonly unknown[], T>(read: (...given: Given) => Promise<T>) =>
+    (...given: Given) =>
+      ended.then(() => read(...given));
+  const tag = after((pieces: TemplateStringsArray, ...words: readonly Word[]) => host.$(pieces, ...words));
+  const $ = (first: TemplateStringsArray | CommandOptions, ...words: readonly Word[]) =>
+    'raw' in first ? tag(first, ...words) : after(host.$(first));
+  return {
+    name: host.name,
+    $: $ as Reader['$'],
+    stat: after(host.stat),
+    sha256: after(host.sha256),
+    compare: after(host.compare),
+    read: after(host.read),
+    package: after(host.package),
+    unit: after(host.unit),
+    container: after(host.container),
+    sql: after(host.sql),
+  };
+}
 
 /** For tests: a unit that exists and does not run. */
 export const stoppedUnit = {

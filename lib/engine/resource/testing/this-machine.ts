@@ -1,8 +1,7 @@
-import type { Writer } from '../../host/host.ts';
 import { connectLocally } from '../../host/testing/local-connection.ts';
-import { createWriter } from '../../host/writer.ts';
+import { hostOver, type TestHost } from './test-host.ts';
 
 /** For tests: this machine as a host, by the local connection. */
-export async function thisMachine(): Promise<Writer> {
-  return createWriter(await connectLocally(), 'this machine', { onProgress: () => {} });
+export async function thisMachine(): Promise<TestHost> {
+  return hostOver(await connectLocally());
 }

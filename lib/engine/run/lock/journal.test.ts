@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { command } from '../../host/action.ts';
 import type { RecordedRead } from '../../host/reads/recorded-read.ts';
+import type { Session } from '../../host/session.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { endOf } from '../host-end.ts';
 import { HostRun } from '../host-run.ts';
-import type { Session } from '../open-session.ts';
 import { appending, beginLine, endLine, parseJournal } from './journal.ts';
 import { thisHolder } from './lock-holder.ts';
 

@@ -1,17 +1,12 @@
-import { makeChanges } from '../../host/changes/make-changes.ts';
 import type { Connection } from '../../host/connection.ts';
 import type { Facts } from '../../host/facts/facts.ts';
-import { createReader } from '../../host/reader.ts';
-import { batchOf } from '../../host/reads/batch.ts';
-import { recorded } from '../../host/reads/recorded-read.ts';
-import { createWriter } from '../../host/writer.ts';
+import { sessionOver } from '../../host/session.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { thisMachine } from '../../inventory/testing/this-machine.ts';
 import type { Resource } from '../../resource/resource.ts';
 import { role } from '../../resource/role.ts';
 import { Secret } from '../../secret/secret.ts';
 import type { RunEvent } from '../events.ts';
-import type { Session } from '../open-session.ts';
 import { play, playbook } from '../playbook.ts';
 import { run } from '../run.ts';
 import type { RunOptions } from '../run-options.ts';
@@ -32,6 +27,9 @@ export async function recordedRun(
   const sent: Sent[] = [];
   const connection: Connection = {
     ...real,
+    get execs() {
+      return sent.length;
+    },
     exec: (script, given = {}) => {
       const { stdin = '' } = given;
       sent.push({ script, stdin: stdin instanceof Secret ? stdin.reveal() : stdin.toString() });
@@ -39,15 +37,7 @@ export async function recordedRun(
     },
   };
   const interrupt = options.interrupt ?? new AbortController().signal;
-  const session: Session = {
-    reader: createReader(connection, 'here'),
-    facts: {} as Facts,
-    recording: (reads) => createReader(connection, 'here', recorded(batchOf(connection), reads)),
-    makeChanges: (changes, started, stop) => makeChanges(connection, 'here', changes, started, stop),
-    writerFor: () => createWriter(connection, 'here', { onProgress: () => {}, signal: interrupt }),
-    roundTrips: () => sent.length,
-    close: () => real.close(),
-  };
+  const session = sessionOver(connection, {} as Facts, interrupt);
   const inventory: Inventory<object> = {
     name: 'test',
     file: 'test.yaml',
