@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../lib/engine/host/action.ts';
+import type { Step } from '../lib/engine/host/step.ts';
 import { ok } from '../lib/engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../lib/engine/resource/testing/fake-host.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
@@ -67,6 +67,6 @@ test('the end of the certificate is measured', async () => {
   const settings = all.find((resource) => resource.name.includes('metrics.conf'));
   const verdict = await settings?.check(fakeHost([]));
   const steps = verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [];
-  const written = steps.flatMap((step: Action) => (step.do === 'write' ? step.content.toString() : [])).join('');
+  const written = steps.flatMap((step: Step) => (step.do === 'write' ? step.content.toString() : [])).join('');
   expect(written).toMatch(/^CERTIFICATES='?\/etc\/rpc-node\/gateway\/acme\.pem'?$/m);
 });

@@ -1,4 +1,4 @@
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { driftOf, type Resource } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { service } from '../lib/engine/resource/system/service.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { eventually } from '../lib/engine/resource/job/eventually.ts';

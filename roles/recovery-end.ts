@@ -1,4 +1,4 @@
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { drift, ok, task } from '../lib/engine/resource/resource.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';

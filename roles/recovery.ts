@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../lib/engine/host/action.ts';
 import type { Reader } from '../lib/engine/host/host.ts';
 import { shellSettings } from '../lib/engine/host/shell-settings.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { Problem } from '../lib/engine/problem/problem.ts';
 import { secretContent } from '../lib/engine/resource/file/content.ts';
 import { bytesIn, job, jobDirectory } from '../lib/engine/resource/job/job.ts';

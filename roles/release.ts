@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { sha256Of } from '../lib/engine/resource/file/content.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource, unknownUntil } from '../lib/engine/resource/resource.ts';

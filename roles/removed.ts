@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { Problem } from '../lib/engine/problem/problem.ts';
 import { configHashLabel } from '../lib/engine/resource/docker/compose-service.ts';
 import { driftOf } from '../lib/engine/resource/resource.ts';

@@ -1,4 +1,4 @@
-import { command } from '../lib/engine/host/action.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { ensureContainerRuns } from '../lib/engine/resource/docker/compose-service.ts';
 import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { containerChange, drift, ok, refused, type Work } from '../lib/engine/resource/resource.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../lib/engine/host/action.ts';
 import type { Reader } from '../lib/engine/host/host.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { bytes } from '../lib/engine/output/units.ts';
 import { drift, type EveryHost, ok, type Resource, type Verdict } from '../lib/engine/resource/resource.ts';
 import { type Context, role } from '../lib/engine/resource/role.ts';

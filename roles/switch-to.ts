@@ -1,5 +1,5 @@
-import { command } from '../lib/engine/host/action.ts';
 import type { Reader } from '../lib/engine/host/host.ts';
+import { command } from '../lib/engine/host/step.ts';
 import { eventually } from '../lib/engine/resource/kinds.ts';
 import {
   describeVerdict,

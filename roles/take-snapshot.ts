@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { inRootsFolder } from '../lib/engine/host/action-script.ts';
 import type { Reader } from '../lib/engine/host/host.ts';
 import { shellSettings } from '../lib/engine/host/shell-settings.ts';
+import { inRootsFolder } from '../lib/engine/host/step-script.ts';
 import { Problem } from '../lib/engine/problem/problem.ts';
 import { secretContent } from '../lib/engine/resource/file/content.ts';
 import { bytesIn } from '../lib/engine/resource/job/job.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { outside } from '../../lab/layout.mjs';
-import { write } from '../../lib/engine/host/action.ts';
+import { write } from '../../lib/engine/host/step.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';

@@ -3,7 +3,7 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { printable } from '../../engine/text/printable.ts';
-import type { Block } from '../../node/status/chain.ts';
+import type { ComparedBlock } from '../../node/status/chain.ts';
 import type { Health, HostStatus } from '../../node/status/host.ts';
 import type { HostState } from '../../node/status/read.ts';
 import { count, offset, serviceWords } from '../../node/status/words.ts';
@@ -110,7 +110,8 @@ function replicaLine(replica: Shown['replica']): (readonly [string, string])[] {
 }
 
 function chainWords({ own, trusted, comparison, from }: HostState['chain'], { standing, behind }: Shown, at: number) {
-  const height = ({ block, batch }: Block) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
+  const height = ({ block, batch }: ComparedBlock) =>
+    `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {
     const { made, written } = own.value;

@@ -19,7 +19,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { sha256Of } from '../resource/file/content.ts';
 import { makeSteps } from '../resource/testing/test-host.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
-import { command, makeDirectory, write } from './action.ts';
+import { command, makeDirectory, write } from './step.ts';
 
 const host = await thisMachine();
 const top = mkdtempSync(join(tmpdir(), 'other-users-folders-'));

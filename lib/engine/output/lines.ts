@@ -75,10 +75,10 @@ const fromHost = (text: string) => readable(redact(text));
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,
-  label = event.step.host,
+  label = event.task.host,
 ): string[] {
   const { paint } = style;
-  const { outcome, step } = event;
+  const { outcome, task } = event;
   if (outcome === 'ok' && !style.verbose) return [];
   if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
   const notes = event.note ? fromHost(event.note).split('\n') : [];
@@ -90,9 +90,9 @@ export function resourceLines(
     ...(beside ? [] : notes),
     ...differences.map((line) => paintDiff(line, paint)),
     ...commandLines(event.commands, style).map((line) => paint('dim', line)),
-    ...(event.error === undefined ? [] : errorOn(step.host, event.error, style).split('\n')),
+    ...(event.error === undefined ? [] : errorOn(task.host, event.error, style).split('\n')),
   ];
-  const title = `${paint(colours[outcome], outcome.padEnd(8))}${step.role}: ${printable(step.resource)}${beside}${took}`;
+  const title = `${paint(colours[outcome], outcome.padEnd(8))}${task.role}: ${printable(task.resource)}${beside}${took}`;
   return onHost(label, style, [title, ...details.map((line) => `  ${line}`)]);
 }
 

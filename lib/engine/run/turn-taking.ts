@@ -8,7 +8,7 @@ import { driftOf, type Work } from '../resource/resource.ts';
 import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun, TaskRun } from './host-run.ts';
 import { type Planned, plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { coveredBy, playHosts, turnsOf } from './prepare.ts';
@@ -57,18 +57,18 @@ export class TurnTaking<V> {
     const { inventory, options, fleet } = this.#run;
     const turns = turnsOf(play, inventory);
     if (!turns && (play.turns || play.serial === undefined)) return [hosts];
-    const isOwn = ({ step }: Pick<Item, 'step'>) => step.play === play.name;
-    if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter(isOwn))));
+    const isOwn = ({ task }: Pick<TaskRun, 'task'>) => task.play === play.name;
+    if (moved) await Promise.all(hosts.map((host) => host.check(host.taskRuns.filter(isOwn))));
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
       hosts.filter((host) => !due.includes(host)),
       ...batchesOf(due, play.serial ?? total, total),
     ];
     if (!turns) {
-      const isDue = ({ step, outcome }: Planned) => isOwn({ step }) && (outcome === 'pending' || outcome === 'unknown');
-      return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
+      const isDue = ({ task, outcome }: Planned) => isOwn({ task }) && (outcome === 'pending' || outcome === 'unknown');
+      return split(hosts.filter(({ taskRuns }) => plannedTasks(taskRuns).some(isDue)));
     }
-    for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOwn(item)));
+    for (const host of hosts) host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOwn(taskRun)));
     const desks = inventory.hosts.filter(({ groups }) => groups.includes(turns.at));
     const reached = await fleet.reach(desks);
     this.#desks = desks
@@ -89,14 +89,14 @@ export class TurnTaking<V> {
     for (const host of covered) {
       const turn = order.findIndex((batch) => batch.includes(host));
       const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
-      const item = (kind: 'leave' | 'back') => this.#item(kind, host, play, turns, note);
+      const taskRun = (kind: 'leave' | 'back') => this.#taskRun(kind, host, play, turns, note);
       // One that a killed run left out may not be well before the last play of its turn.
       const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
-      const back = comesBack ? [item('back')] : [];
-      const leave = turn > 0 ? [item('leave')] : [];
+      const back = comesBack ? [taskRun('back')] : [];
+      const leave = turn > 0 ? [taskRun('leave')] : [];
       await host.check([...leave, ...back]);
-      host.items = host.items.toSpliced(host.items.findLastIndex(isOwn) + 1, 0, ...back);
-      host.items = host.items.toSpliced(first.get(host) ?? 0, 0, ...leave);
+      host.taskRuns = host.taskRuns.toSpliced(host.taskRuns.findLastIndex(isOwn) + 1, 0, ...back);
+      host.taskRuns = host.taskRuns.toSpliced(first.get(host) ?? 0, 0, ...leave);
     }
     return order;
   }
@@ -109,15 +109,15 @@ export class TurnTaking<V> {
    */
   async abandon(host: HostRun, play: Play<V>, why: string, { stop }: Pick<ChangeOptions, 'stop'>): Promise<string> {
     const { interrupt } = this.#run.options;
-    const leave = host.items.find((item) => item.turn === 'leave' && item.step.play === play.name);
+    const leave = host.taskRuns.find((taskRun) => taskRun.turn === 'leave' && taskRun.task.play === play.name);
     // Another run has taken the lock of this one: the turn is its own now.
     if (!play.turns || !leave || (stop.aborted && !interrupt.aborted)) return why;
     if (!interrupt.aborted && why !== quitByOperator && leave.seen?.is === 'ok') {
       this.leftOut.push(host.name);
       return `${why}; ${play.turns.staysOut}`;
     }
-    const undo = this.#item('undo', host, play, play.turns);
-    return undo.resource.work(host.writerFor(undo.step)).then(
+    const undo = this.#taskRun('undo', host, play, play.turns);
+    return undo.resource.work(host.writerFor(undo.task)).then(
       () => why,
       (error) => `${why}; its turn was not undone: ${error instanceof Error ? error.message : error}`,
     );
@@ -129,17 +129,17 @@ export class TurnTaking<V> {
    */
   #firstDisturbing(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
     const others = this.#run.playbook.plays.filter((each) => each.turns && each !== play).map(({ name }) => name);
-    const at = plannedTasks(host.items).findIndex(({ step, outcome, differences }, place) => {
-      if (outcome !== 'pending' || others.includes(step.play)) return false;
-      return host.items[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
+    const at = plannedTasks(host.taskRuns).findIndex(({ task, outcome, differences }, place) => {
+      if (outcome !== 'pending' || others.includes(task.play)) return false;
+      return host.taskRuns[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
     });
-    return host.items[at]?.step.play === play.name ? at : undefined;
+    return host.taskRuns[at]?.task.play === play.name ? at : undefined;
   }
 
   #takesTurnsAfter(host: HostRun, play: Play<V>): boolean {
     const { plays } = this.#run.playbook;
     const later = plays.slice(plays.indexOf(play) + 1).filter(({ turns }) => turns);
-    return later.some(({ name }) => host.items.some(({ step, turn }) => step.play === name && !turn));
+    return later.some(({ name }) => host.taskRuns.some(({ task, turn }) => task.play === name && !turn));
   }
 
   /**
@@ -147,13 +147,13 @@ export class TurnTaking<V> {
    *
    * @param note shown in a plan
    */
-  #item(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
+  #taskRun(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
     const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
     const name = parts[0]?.resource.name ?? kind;
-    const step = { host: host.name, play: play.name, role: 'turn', resource: name };
+    const task = { host: host.name, play: play.name, role: 'turn', resource: name };
     const effect = `turn of ${host.name}`;
     const make = async () => {
-      const report = (progress: Progress) => this.#run.emit({ type: 'progress', step, progress });
+      const report = (progress: Progress) => this.#run.emit({ type: 'progress', task, progress });
       const made = await Promise.allSettled(
         parts.map(({ session, resource }) => session && applyDrift(session, resource, report)),
       );
@@ -186,6 +186,6 @@ export class TurnTaking<V> {
       },
     };
     const turn = kind === 'undo' ? 'back' : kind;
-    return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies Item;
+    return { task, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies TaskRun;
   }
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
-import { type Block, type ChainSource, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { type ChainSource, type ComparedBlock, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 
 /** A chain up to a block, with a list of the requested heights. */
 function chainUpTo(newest: number, name = 'block') {
   const asked: number[] = [];
-  const block = (number: number): Block => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
+  const block = (number: number): ComparedBlock => ({ block: number, hash: `${name} ${number}`, made: 2 * number });
   const head = block(newest);
   const source: ChainSource = {
     empty: 'no block',

@@ -3,7 +3,7 @@ import { type Answer, batchNumber, blockAt } from '../chain/chain.ts';
 import { shownAddress } from '../chain/reachable.ts';
 
 /** A block. Times are seconds since 1970. */
-export interface Block {
+export interface ComparedBlock {
   readonly block: number;
   readonly hash: string;
   readonly made: number;
@@ -15,7 +15,7 @@ export interface Block {
 /** A source of a chain's blocks. */
 export interface ChainSource {
   /** undefined if it has no such block. */
-  blockAt(which: number | 'latest'): Promise<Answer<Block | undefined>>;
+  blockAt(which: number | 'latest'): Promise<Answer<ComparedBlock | undefined>>;
   /** The message if it has no block at all. */
   readonly empty: string;
 }
@@ -31,7 +31,7 @@ export interface Comparison {
 }
 
 /** The newest block. */
-export async function newestBlock({ blockAt, empty }: ChainSource): Promise<Answer<Block>> {
+export async function newestBlock({ blockAt, empty }: ChainSource): Promise<Answer<ComparedBlock>> {
   const answer = await blockAt('latest');
   if (!answer.ok) return answer;
   return answer.value ? { ok: true, value: answer.value } : { ok: false, error: empty };
@@ -78,13 +78,17 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
 
 /** Compares hashes at the highest block that both have. A known block is not requested again. */
 export async function compare(
-  own: Block,
+  own: ComparedBlock,
   here: ChainSource,
-  trusted: Block,
+  trusted: ComparedBlock,
   there: ChainSource,
 ): Promise<Answer<Comparison>> {
   const height = Math.min(own.block, trusted.block);
-  const get = async (source: ChainSource, newest: Block, at: number): Promise<Answer<Block | undefined>> =>
+  const get = async (
+    source: ChainSource,
+    newest: ComparedBlock,
+    at: number,
+  ): Promise<Answer<ComparedBlock | undefined>> =>
     newest.block === at ? { ok: true, value: newest } : source.blockAt(at);
   const [ours, theirs, missing] = await Promise.all([
     get(here, own, height),

@@ -1,7 +1,7 @@
 import { seconds } from '../../engine/output/units.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
-import type { Block } from './chain.ts';
+import type { ComparedBlock } from './chain.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, divergedWords, offset, serviceWords } from './words.ts';
 
@@ -186,7 +186,13 @@ function judgeChain({ chain, served, at, log, docker, containers }: HostState, l
   return findings;
 }
 
-function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: Limits, words: string | undefined) {
+function judgeBlocks(
+  chain: HostState['chain'],
+  own: ComparedBlock,
+  at: number,
+  limits: Limits,
+  words: string | undefined,
+) {
   const about = chain.by;
   const { block } = own;
   const { comparison } = chain;
@@ -227,7 +233,7 @@ function blocks(value: number): string {
  * was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where it has no
  * more than the host, that is not the host's fault.
  */
-function secondsWithoutBlock(chain: HostState['chain'], own: Block, at: number, behind: number | undefined) {
+function secondsWithoutBlock(chain: HostState['chain'], own: ComparedBlock, at: number, behind: number | undefined) {
   if (behind === undefined) return at - (own.written ?? own.made);
   if (behind <= 0) return undefined;
   const missingSince = chain.comparison?.ok ? chain.comparison.value.missingSince : undefined;

@@ -11,7 +11,7 @@ import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { type Block, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import { type ComparedBlock, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
 import { type DiskUse, readDisks } from './disks.ts';
 import { type LogState, logState, readLog } from './log.ts';
 
@@ -26,7 +26,7 @@ export interface HostState {
   readonly otherSynchronizer: string | undefined;
   readonly chain: ChainState;
   /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
-  readonly served?: Answer<Block>;
+  readonly served?: Answer<ComparedBlock>;
   /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
   readonly log: LogState | undefined;
   readonly disks: readonly DiskUse[];
@@ -41,8 +41,8 @@ interface ChainState {
   readonly from: 'state-db' | 'json-rpc';
   /** The component that brings them there. */
   readonly by: ServiceName;
-  readonly own: Answer<Block>;
-  readonly trusted: Answer<Block>;
+  readonly own: Answer<ComparedBlock>;
+  readonly trusted: Answer<ComparedBlock>;
   /** undefined where one of the two is not known. */
   readonly comparison: Answer<Comparison> | undefined;
 }

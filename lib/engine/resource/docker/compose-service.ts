@@ -1,5 +1,5 @@
-import { command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
+import { command } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { eventually, type Patience } from '../job/eventually.ts';
 import type { Difference, Verdict, Work } from '../resource.ts';

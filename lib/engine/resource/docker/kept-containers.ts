@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Action, command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command, type Step } from '../../host/step.ts';
 import { directory } from '../file/directory.ts';
 import { readText } from '../file/edited-text.ts';
 import { file } from '../file/file.ts';
@@ -78,10 +78,10 @@ export function containersOutliveEngine(product: string): Resource[] {
             : []),
           ...(verdict.is === 'drift' ? verdict.differences : []),
         ];
-        const steps: readonly Action[] = [
+        const steps: readonly Step[] = [
           ...files.steps.flat(),
           ...(files.differences.length > 0 || unread.ok ? [command`systemctl daemon-reload`] : []),
-          ...(verdict.is === 'drift' ? (verdict.change as readonly Action[]) : []),
+          ...(verdict.is === 'drift' ? (verdict.change as readonly Step[]) : []),
         ];
         return driftOf(differences, files.refusal ?? steps);
       },

@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { makeDirectory } from '../../host/action.ts';
-import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
+import { makeDirectory } from '../../host/step.ts';
+import { scriptOf } from '../../host/step-script.ts';
 import { ok } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';

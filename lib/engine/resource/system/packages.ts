@@ -1,6 +1,6 @@
-import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
+import type { Step } from '../../host/step.ts';
 import { Problem } from '../../problem/problem.ts';
 import { type Difference, drift, expectation, ok, type Resource, refused, type Verdict } from '../resource.ts';
 import { type Simulation, simulate } from './apt-simulation.ts';
@@ -165,7 +165,7 @@ function differencesOf(missing: readonly string[], { installed: all }: Simulatio
 }
 
 /** One transaction of apt. */
-function installation(names: readonly string[]): Action {
+function installation(names: readonly string[]): Step {
   return {
     do: 'run',
     command: `# apt-get install ${names.join(' ')}\n${withArguments(script, [lockTimeout, fetchTimeout, names])}`,

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { command } from '../../host/action.ts';
 import type { RecordedRead } from '../../host/reads/recorded-read.ts';
 import type { Session } from '../../host/session.ts';
+import { command } from '../../host/step.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { HostRun } from '../host-run.ts';
@@ -11,10 +11,10 @@ import { appending, beginLine, endLine, endOf, parseJournal } from './journal.ts
 import { thisHolder } from './lock-holder.ts';
 
 const holder = thisHolder('deploy', 'lab', Date.now());
-const step = { host: 'h', play: 'p', role: 'r', resource: 'file /etc/a' };
-const item = (change: string) => ({
-  step,
-  resource: { name: step.resource, check: async () => drift('differs', []) },
+const task = { host: 'h', play: 'p', role: 'r', resource: 'file /etc/a' };
+const taskRun = (change: string) => ({
+  task,
+  resource: { name: task.resource, check: async () => drift('differs', []) },
   seen: drift('differs', [command`echo ${change}`]),
   seenIn: 0,
   reads: new Set<RecordedRead>(),
@@ -36,8 +36,8 @@ async function journal() {
 test('a run is two lines: who began what, and how it ended', async () => {
   const { add, text } = await journal();
   const host = hostRun();
-  host.done(step, 'changed');
-  await add(beginLine(holder, [item('1')], 0));
+  host.done(task, 'changed');
+  await add(beginLine(holder, [taskRun('1')], 0));
   await add(endLine(holder, endOf(host, false)));
   const { lines, bad } = parseJournal(text());
   expect(bad).toBe(0);
@@ -64,7 +64,7 @@ test('a run is two lines: who began what, and how it ended', async () => {
 });
 
 test('the hash of a plan changes with its steps', () => {
-  const plan = (change: string) => JSON.parse(beginLine(holder, [item(change)], 0)).plan;
+  const plan = (change: string) => JSON.parse(beginLine(holder, [taskRun(change)], 0)).plan;
   expect(plan('1')).toBe(plan('1'));
   expect(plan('1')).not.toBe(plan('2'));
 });
@@ -101,7 +101,7 @@ test.each([
   ['an error of the run', undefined, false, new Error('stale'), undefined],
 ] as const)('how a run ended: %s', (_, outcome, interrupted, failure, why) => {
   const host = hostRun();
-  if (outcome) host.done(step, outcome);
+  if (outcome) host.done(task, outcome);
   if (why) host.stop('p', why);
   const endings = { 'an interrupt': 'interrupted', 'the operator': 'stopped' } as Record<string, string>;
   expect(endOf(host, interrupted, failure).ended).toBe(endings[_] ?? 'failed');
