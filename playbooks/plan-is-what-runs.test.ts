@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Action } from '../lib/engine/host/action.ts';
 import { Output } from '../lib/engine/host/output.ts';
 import { shell } from '../lib/engine/host/shell.ts';
+import type { Step } from '../lib/engine/host/step.ts';
 import { aMount } from '../lib/engine/host/testing/disk-facts.ts';
 import type { Resource, Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
@@ -118,7 +118,7 @@ async function changed(resource: Resource): Promise<unknown[]> {
 }
 
 /** What a step sends to a host. */
-function bytesOf(step: Action): unknown {
+function bytesOf(step: Step): unknown {
   if (step.do === 'run') {
     const { command, stdin, timeoutSeconds, allow } = step;
     return { do: 'run', command, stdin, timeoutSeconds, allow };

@@ -100,18 +100,18 @@ const plan = {
   ],
 };
 
-const step = { host: 'h', play: 'p', role: 'r', resource: 'x' };
+const task = { host: 'h', play: 'p', role: 'r', resource: 'x' };
 const at = (second: number) => ({ format: 1, time: `2024-11-21T16:42:${second}.000Z` });
 const record = [
   { ...at(10), type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['h'] },
   { ...at(11), type: 'host-connected', host: 'h', seconds: 1 },
   { ...at(12), type: 'play-started', play: 'p', hosts: ['h'] },
-  { ...at(13), type: 'resource-started', ...step },
-  { ...at(14), type: 'progress', ...step, what: 'copying', done: 1, total: 2, unit: 'bytes' },
+  { ...at(13), type: 'resource-started', ...task },
+  { ...at(14), type: 'progress', ...task, what: 'copying', done: 1, total: 2, unit: 'bytes' },
   {
     ...at(15),
     type: 'resource-done',
-    ...step,
+    ...task,
     outcome: 'changed',
     differences: [{ what: 'w', was: 'a', wanted: 'b' }],
     seconds: 2,

@@ -227,14 +227,14 @@ describe('hostile output of hosts', () => {
       hostWidth: 4,
       width: () => undefined,
     } as const;
-    const step = { host: 'h', play: 'p', role: 'r', resource: 'x' };
+    const task = { host: 'h', play: 'p', role: 'r', resource: 'x' };
     fc.assert(
       fc.property(noise.map(String), (text) => {
         const differences = [{ what: text, was: text, wanted: 'x' }];
         const events = [
           {
             type: 'resource-done',
-            step: { ...step, resource: text },
+            task: { ...task, resource: text },
             outcome: 'failed',
             differences,
             note: text,

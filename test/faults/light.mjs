@@ -7,7 +7,7 @@ import '../typescript.mjs';
 
 const { main } = await import('../../lib/commands/playbook/command.ts');
 const { loadInventory } = await import('../../lib/engine/inventory/load.ts');
-const { write } = await import('../../lib/engine/host/action.ts');
+const { write } = await import('../../lib/engine/host/step.ts');
 const { directory } = await import('../../lib/engine/resource/file/directory.ts');
 const { file } = await import('../../lib/engine/resource/file/file.ts');
 const { line } = await import('../../lib/engine/resource/file/line.ts');

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { write } from '../../lib/engine/host/action.ts';
 import { connect } from '../../lib/engine/host/connection.ts';
 import { gatherFacts } from '../../lib/engine/host/facts/gather-facts.ts';
 import { createReader } from '../../lib/engine/host/reader.ts';
+import { write } from '../../lib/engine/host/step.ts';
 import { describeVerdict, ok, type Resource } from '../../lib/engine/resource/resource.ts';
 import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { directoryThatItsContainerOwns } from '../../lib/node/databases/data-directory.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { command } from '../../lib/engine/host/action.ts';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { openSession } from '../../lib/engine/host/open-session.ts';
+import { command } from '../../lib/engine/host/step.ts';
 import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
 import { drift, ok, type Resource, task } from '../../lib/engine/resource/resource.ts';

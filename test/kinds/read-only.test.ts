@@ -230,18 +230,18 @@ test('what a run sends is the steps of the plan, byte by byte, for a resource of
 
   const { sent, done } = await runThere(false);
   expect(done.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
-  const outcomeOf = new Map(done.map(({ step, outcome }) => [step.resource, outcome]));
+  const outcomeOf = new Map(done.map(({ task, outcome }) => [task.resource, outcome]));
   const pending = plan.filter(({ outcome }) => outcome === 'pending');
-  const unknown = plan.filter(({ step, outcome }) => {
-    return outcome === 'unknown' && outcomeOf.get(step.resource) === 'changed';
+  const unknown = plan.filter(({ task, outcome }) => {
+    return outcome === 'unknown' && outcomeOf.get(task.resource) === 'changed';
   });
-  expect(unknown.map(({ step }) => step.resource)).toEqual([
+  expect(unknown.map(({ task }) => task.resource)).toEqual([
     expect.stringContaining('/checkout is'),
     'cron.service is enabled and running',
   ]);
   // The group comes with the user, so its change is sent and not made.
-  const unneeded = pending.filter(({ step }) => outcomeOf.get(step.resource) !== 'changed');
-  expect(unneeded.map(({ step }) => step.resource)).toEqual(['group read-only-test']);
+  const unneeded = pending.filter(({ task }) => outcomeOf.get(task.resource) !== 'changed');
+  expect(unneeded.map(({ task }) => task.resource)).toEqual(['group read-only-test']);
 
   const known = pending.map(({ steps = [] }) => JSON.stringify(steps.map(plannedStep)));
   expect(known.length).toBeGreaterThan(15);

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { write } from '../../lib/engine/host/action.ts';
+import { write } from '../../lib/engine/host/step.ts';
 import { service } from '../../lib/engine/resource/system/service.ts';
 import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';

@@ -81,18 +81,18 @@ const stepOf = (host: string, resource: string) => ({ host, play: 'servers', rol
 
 export const started = (host: string, resource: string): RunEvent => ({
   type: 'resource-started',
-  step: stepOf(host, resource),
+  task: stepOf(host, resource),
 });
 
 export const progress = (host: string, resource: string, said: Progress): RunEvent => ({
   type: 'progress',
-  step: stepOf(host, resource),
+  task: stepOf(host, resource),
   progress: said,
 });
 
 export const done = (host: string, resource: string, outcome: Outcome = 'changed', error?: string): RunEvent => ({
   type: 'resource-done',
-  step: stepOf(host, resource),
+  task: stepOf(host, resource),
   outcome,
   differences: [],
   note: undefined,

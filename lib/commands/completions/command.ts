@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { type Completed, command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, type Completed, command, standardOutput } from '../../engine/command-line/command.ts';
 import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
@@ -12,7 +12,7 @@ import { zshCompletions } from './zsh.ts';
 const shells = { bash: bashCompletions, zsh: zshCompletions } as const;
 const completionsOptions = { help: shared.help } as const;
 
-interface CompletionsDependencies extends Output {
+interface CompletionsDependencies extends CommandOutput {
   /** The project's folder. */
   readonly root: string;
   /** What may follow each command, by its name. */

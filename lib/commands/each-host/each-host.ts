@@ -1,4 +1,4 @@
-import { type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { connected } from '../../engine/command-line/connected.ts';
 import { openSession } from '../../engine/host/open-session.ts';
@@ -23,7 +23,7 @@ export const eachHostOptions = {
 } as const;
 
 /** The dependencies of a command that asks each host. */
-export interface Around extends Output {
+export interface Around extends CommandOutput {
   readonly open: typeof openSession;
 }
 

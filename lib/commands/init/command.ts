@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { unfitness } from '../../engine/file/bounded-file.ts';
 import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
@@ -26,7 +26,7 @@ export const initOptions = {
   help: shared.help,
 } as const;
 
-interface InitDependencies extends Output {
+interface InitDependencies extends CommandOutput {
   /** Asks on the terminal; undefined without one. */
   readonly ask: Ask | undefined;
 }

@@ -5,8 +5,8 @@ import type { Confirmed } from '../../engine/run/converge.ts';
 import type { Planned } from '../../engine/run/plan.ts';
 import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
 
-const task = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({
-  step: { host: 'rpc-1', play: 'p', role: 'docker', resource },
+const planned = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({
+  task: { host: 'rpc-1', play: 'p', role: 'docker', resource },
   outcome,
   differences: [],
   note: undefined,
@@ -22,18 +22,18 @@ async function confirmed(answer: string) {
     {
       host: 'rpc-1',
       tasks: [
-        task('a', 'pending', {
+        planned('a', 'pending', {
           differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
           steps: [
             { do: 'run', command: 'chmod 600 /a' },
             { do: 'run', command: 'sh -c one\ntwo\nthree' },
           ],
         }),
-        task('b', 'unknown', { note: 'is checked again after a' }),
-        task('c', 'ok'),
+        planned('b', 'unknown', { note: 'is checked again after a' }),
+        planned('c', 'ok'),
       ],
     },
-    { host: 'db-1', tasks: [task('c', 'ok')] },
+    { host: 'db-1', tasks: [planned('c', 'ok')] },
   ];
   const yes = await confirmPlan(
     plans,
@@ -74,7 +74,7 @@ test.each([
 describe('each change is asked about', () => {
   const long = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n');
   const seen = { is: 'drift', differences: [{ what: 'content', was: '', wanted: long }] } as const;
-  const { step } = task('a', 'pending');
+  const { task } = planned('a', 'pending');
 
   /** The answers to this number of changes. */
   async function asked(changes: number, ...answers: readonly (string | undefined)[]) {
@@ -85,7 +85,7 @@ describe('each change is asked about', () => {
       async () => left.shift(),
     );
     const confirmed = [];
-    for (let i = 0; i < changes; i++) confirmed.push(await ask(step, seen));
+    for (let i = 0; i < changes; i++) confirmed.push(await ask(task, seen));
     return { confirmed, said, left };
   }
 
@@ -116,10 +116,10 @@ describe('each change is asked about', () => {
 test('a warning of several hosts is in the plan once, below the changes', async () => {
   const said: string[] = [];
   const small = (host: string) => {
-    const { step, ...rest } = task('server has 64 CPU cores', 'warning', { note: 'it has 8' });
-    return { host, tasks: [{ ...rest, step: { ...step, host } }] };
+    const { task, ...rest } = planned('server has 64 CPU cores', 'warning', { note: 'it has 8' });
+    return { host, tasks: [{ ...rest, task: { ...task, host } }] };
   };
-  const plans = [small('db-1'), { host: 'rpc-1', tasks: [...small('rpc-1').tasks, task('a', 'pending')] }];
+  const plans = [small('db-1'), { host: 'rpc-1', tasks: [...small('rpc-1').tasks, planned('a', 'pending')] }];
   await confirmPlan(
     plans,
     style,

@@ -72,9 +72,9 @@ export function asking(question: NonNullable<RunOptions['confirm']>, show: Liste
   return { confirm, show: shown };
 }
 
-function doneEvent(task: Omit<Planned, 'predicted'>): RunEvent {
-  const { step, outcome, differences, note, error } = task;
-  return { type: 'resource-done', step, outcome, differences, note, error, commands: commandsOf(task), seconds: 0 };
+function doneEvent(planned: Omit<Planned, 'predicted'>): RunEvent {
+  const { task, outcome, differences, note, error } = planned;
+  return { type: 'resource-done', task, outcome, differences, note, error, commands: commandsOf(planned), seconds: 0 };
 }
 
 /** The answers to a change, by their words and first letters. */
@@ -86,14 +86,14 @@ const answers = { yes: 'change', no: 'skip', all: 'all', quit: 'quit', diff: 'di
  */
 export function confirmEachOn(style: Style, say: (line: string) => void, ask: Ask): ConfirmEach {
   let rest: Confirmed | undefined;
-  const show = (task: Omit<Planned, 'predicted'>, diff: Style['diff']) => {
-    for (const line of linesOf(doneEvent(task), { ...style, check: true, diff })) say(line);
+  const show = (planned: Omit<Planned, 'predicted'>, diff: Style['diff']) => {
+    for (const line of linesOf(doneEvent(planned), { ...style, check: true, diff })) say(line);
   };
-  return async (step, { differences, note, change }) => {
+  return async (task, { differences, note, change }) => {
     if (rest) return rest;
     const steps = change instanceof Problem ? [] : change;
-    const task = { step, outcome: 'pending', differences, note, error: undefined, steps } as const;
-    show(task, style.diff);
+    const planned = { task, outcome: 'pending', differences, note, error: undefined, steps } as const;
+    show(planned, style.diff);
     for (;;) {
       const said = await ask('change it? [y]es, [n]o: skip it, [a]ll the rest, [q]uit, [d]iff: ');
       const answer = said === undefined ? 'quit' : answerOf(said);
@@ -102,7 +102,7 @@ export function confirmEachOn(style: Style, say: (line: string) => void, ask: As
         rest = answer === 'all' ? 'change' : 'quit';
         return rest;
       }
-      if (answer === 'diff') show(task, 'whole');
+      if (answer === 'diff') show(planned, 'whole');
       else say(`"${printable(said ?? '')}" is not an answer: y, n, a, q or d`);
     }
   };

@@ -1,4 +1,4 @@
-import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
 import { shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
@@ -16,7 +16,7 @@ import { givenHosts } from '../each-host/given-hosts.ts';
 import { renderingDiff } from './diff.ts';
 
 /** The dependencies of the command. */
-interface RenderDependencies extends Output {
+interface RenderDependencies extends CommandOutput {
   /**
    * @param color false with --no-color
    */

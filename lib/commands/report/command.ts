@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
 import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { columns } from '../../engine/output/columns.ts';
@@ -15,7 +15,7 @@ import { counted } from '../../engine/text/counted.ts';
 import { didYouMean } from '../../engine/text/suggest.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 
-interface ReportDependencies extends Output {
+interface ReportDependencies extends CommandOutput {
   /** The folder of the records. */
   readonly folder: string;
 }

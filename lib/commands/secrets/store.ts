@@ -1,4 +1,4 @@
-import type { Output } from '../../engine/command-line/command.ts';
+import type { CommandOutput } from '../../engine/command-line/command.ts';
 import type { Terminal } from '../../engine/output/terminal.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { decrypt, encrypt, type Lock, readAgeFile } from '../../engine/secret/age/age-file.ts';
@@ -18,7 +18,7 @@ import {
 const shortestPassphrase = 12;
 
 /** The dependencies of the command. */
-export interface SecretsDependencies extends Output {
+export interface SecretsDependencies extends CommandOutput {
   readonly keys: Keys;
   readonly terminal: Terminal | undefined;
   /**

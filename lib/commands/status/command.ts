@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
 import pLimit from 'p-limit';
 import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
-import { command, type Output, standardOutput } from '../../engine/command-line/command.ts';
+import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
 import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { connected } from '../../engine/command-line/connected.ts';
 import { paintFor } from '../../engine/output/colour.ts';
@@ -21,7 +21,7 @@ import { statusLines } from './lines.ts';
 import { openScreen } from './screen.ts';
 
 /** The dependencies of the command. */
-interface StatusDependencies extends Output {
+interface StatusDependencies extends CommandOutput {
   readonly watch: typeof watchedHost;
   /** Folder of run records. */
   readonly runs: string;
@@ -208,7 +208,7 @@ async function watch(board: Board, options: StatusOptions, interrupt: AbortSigna
     if (interrupt.aborted) return;
     const text = await board.text();
     board.output.write(options.json ? text : `${titleOf(options)}\n\n${text}\n`);
-    await pause(options.every, interrupt);
+    await waitFor(options.every, interrupt);
   }
 }
 
@@ -218,19 +218,19 @@ async function watchOnScreen(board: Board, options: StatusOptions, interrupt: Ab
   const looking = board.hosts.map(async (host) => {
     while (!interrupt.aborted) {
       await board.look(host);
-      await pause(options.every, interrupt);
+      await waitFor(options.every, interrupt);
     }
   });
   const screen = openScreen(output);
   try {
     // The first screen waits for all hosts, but not long: it counts the missing ones.
     for (let waited = 0; waited < options.every && !board.isComplete() && !interrupt.aborted; waited += 0.1) {
-      await pause(0.1, interrupt);
+      await waitFor(0.1, interrupt);
     }
     while (!interrupt.aborted) {
       const room = { width: output.columns ?? 80, height: (output.rows ?? 24) - 2 };
       screen.draw([titleOf(options), '', ...(await board.lines(room))]);
-      await pause(options.every, interrupt);
+      await waitFor(options.every, interrupt);
     }
   } finally {
     screen.close();
@@ -245,6 +245,6 @@ function titleOf({ every }: StatusOptions): string {
 }
 
 /** Ends early on Ctrl-C. */
-async function pause(seconds: number, interrupt: AbortSignal): Promise<void> {
+async function waitFor(seconds: number, interrupt: AbortSignal): Promise<void> {
   await sleep(seconds * 1000, undefined, { signal: interrupt }).catch(() => {});
 }

@@ -42,12 +42,12 @@ function runsIn(path: string, inventory: string): (readonly [string, LastRun])[]
   if (started?.inventory !== inventory || started.check || !finished) return [];
   const time = new Date(finished.time).toISOString();
   return finished.hosts.map((summary) => {
-    const ended = endingOf(finished, summary);
+    const ended = howItEnded(finished, summary);
     return [summary.host, { playbook: started.playbook, time, ended, changed: summary.counts.changed ?? 0 }] as const;
   });
 }
 
-function endingOf(
+function howItEnded(
   { interrupted, declined }: Recorded<'run-finished'>,
   { unreachable, stopped, counts: { failed = 0, skipped = 0 } }: Recorded<'run-finished'>['hosts'][number],
 ): LastRun['ended'] {

@@ -1,4 +1,4 @@
-interface Output {
+interface Stream {
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   write(text: string): unknown;
 }
@@ -7,7 +7,7 @@ interface Output {
  * Keeps the process running when its output cannot be written. A closed pipe (`| head`) drops the rest silently. Any other error,
  * such as a full disk, is reported once on standard error.
  */
-export function outliveOutput(out: Output = process.stdout, err: Output = process.stderr): void {
+export function outliveOutput(out: Stream = process.stdout, err: Stream = process.stderr): void {
   let quiet = false;
   out.on('error', ({ code }) => {
     if (!quiet && code !== 'EPIPE')
@@ -19,6 +19,6 @@ export function outliveOutput(out: Output = process.stdout, err: Output = proces
 }
 
 /** Ends the process when its output is closed: for a command that prints repeatedly. */
-export function endWithOutput(out: Output = process.stdout): void {
+export function endWithOutput(out: Stream = process.stdout): void {
   out.on('error', () => process.exit());
 }

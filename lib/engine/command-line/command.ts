@@ -6,7 +6,7 @@ import { outliveOutput } from './closed-pipe.ts';
 import { type Given, type HelpPage, helpText, type OptionTable, parseCommandLine } from './command-line.ts';
 
 /** Where a command prints: what was asked for, and its errors. */
-export interface Output {
+export interface CommandOutput {
   say(text: string): void;
   complain(text: string): void;
 }
@@ -25,7 +25,7 @@ export interface Completed {
 }
 
 /** A command that is not a playbook. */
-interface Command<T extends OptionTable, A extends Output> extends HelpPage {
+interface Command<T extends OptionTable, A extends CommandOutput> extends HelpPage {
   readonly options: T;
   /** The words that a shell offers. Default: none. */
   readonly words?: Completed['words'];
@@ -41,7 +41,7 @@ interface Command<T extends OptionTable, A extends Output> extends HelpPage {
 }
 
 /** Runs a command with the words after its script. */
-export interface RunCommand<A extends Output> {
+export interface RunCommand<A extends CommandOutput> {
   (args: readonly string[], around?: A): Promise<ExitCode>;
   readonly completed: Completed;
 }
@@ -51,7 +51,7 @@ export interface RunCommand<A extends Output> {
  *
  * @returns a function of the words after the script, with what a shell offers there
  */
-export function command<T extends OptionTable, A extends Output>(page: Command<T, A>): RunCommand<A> {
+export function command<T extends OptionTable, A extends CommandOutput>(page: Command<T, A>): RunCommand<A> {
   const { options, words, parse = (args: readonly string[]) => parseCommandLine(args, options) } = page;
   const run = async (args: readonly string[], around = page.around()): Promise<ExitCode> => {
     try {
@@ -75,7 +75,7 @@ export function complain(text: string): void {
 }
 
 /** Standard output and standard error of this process. */
-export function standardOutput(): Output {
+export function standardOutput(): CommandOutput {
   outliveOutput();
   return { say: (text) => console.log(text), complain };
 }

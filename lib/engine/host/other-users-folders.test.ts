@@ -17,7 +17,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { sha256Of } from '../resource/file/content.ts';
 import { makeSteps } from '../resource/testing/test-host.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
-import { command, makeDirectory, write } from './action.ts';
+import { command, makeDirectory, write } from './step.ts';
 import { directoryForAll } from './testing/local-connection.ts';
 
 const host = await thisMachine();

@@ -6,11 +6,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { sha256Of } from '../resource/file/content.ts';
 import { makeSteps } from '../resource/testing/test-host.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
-import { type Action, write } from './action.ts';
+import { type Step, write } from './step.ts';
 import { standInFor, temporaryDirectory } from './testing/local-connection.ts';
 
 const attributes = { mode: 0o640, owner: 'root', group: 'daemon' };
-const rewrite = (path: string, was: string, content: string): Action => ({ do: 'rewrite', path, was, content });
+const rewrite = (path: string, was: string, content: string): Step => ({ do: 'rewrite', path, was, content });
 
 test('a written file has its content, mode and owner, and no temporary file is left', async () => {
   const host = await thisMachine();

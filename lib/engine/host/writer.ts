@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { stepTimeout } from './action-script.ts';
 import type { Connection } from './connection.ts';
 import type { Progress, Writer } from './host.ts';
 import { CommandFailed, Output } from './output.ts';
 import { createReader } from './reader.ts';
 import { shell } from './shell.ts';
+import { stepTimeout } from './step-script.ts';
 
 export interface WriterOptions {
   readonly onProgress: (progress: Progress) => void;

@@ -4,17 +4,17 @@ import { Secret } from '../secret/secret.ts';
 import { eventLine } from './event-json.ts';
 
 const at = Date.UTC(2024, 4, 1, 12);
-const step = { host: 'rpc-1', play: 'RPC servers', role: 'json-rpc', resource: 'json-rpc is running' };
+const task = { host: 'rpc-1', play: 'RPC servers', role: 'json-rpc', resource: 'json-rpc is running' };
 const parsed = (event: RunEvent) => JSON.parse(eventLine(event, at));
 
 test('an event is one flat object with its time, on one line', () => {
   expect(
-    parsed({ type: 'progress', step, progress: { what: 'copying\nit', done: 1, total: 2, unit: 'bytes' } }),
+    parsed({ type: 'progress', task, progress: { what: 'copying\nit', done: 1, total: 2, unit: 'bytes' } }),
   ).toEqual({
     format: 1,
     time: '2024-05-01T12:00:00.000Z',
     type: 'progress',
-    ...step,
+    ...task,
     what: 'copying\nit',
     done: 1,
     total: 2,
@@ -28,7 +28,7 @@ test('an error is its message, and no field has a secret, also one that JSON wou
   const secret = new Secret('hunter"2\\x');
   const event: RunEvent = {
     type: 'resource-done',
-    step,
+    task,
     outcome: 'failed',
     differences: [{ what: 'file', was: `a ${secret.reveal()} b`, wanted: '' }],
     note: undefined,
@@ -37,7 +37,7 @@ test('an error is its message, and no field has a secret, also one that JSON wou
     commands: [],
   };
   expect(parsed(event)).toMatchObject({
-    ...step,
+    ...task,
     outcome: 'failed',
     differences: [{ what: 'file', was: 'a [secret] b', wanted: '' }],
     error: 'refused: [secret]',

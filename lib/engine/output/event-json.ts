@@ -16,12 +16,12 @@ export function eventLine(event: RunEvent, at: number): string {
   return JSON.stringify(fields, (_, value) => (typeof value === 'string' ? redact(value) : value));
 }
 
-/** The fields of an event except its type. The fields of `step` and `progress` are merged in; an error becomes its text. */
+/** The fields of an event except its type. The fields of `task` and `progress` are merged in; an error becomes its text. */
 function flat(event: object): object {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(event)) {
     if (value === undefined) continue;
-    if (name === 'step' || name === 'progress') Object.assign(fields, value);
+    if (name === 'task' || name === 'progress') Object.assign(fields, value);
     else if (name === 'error') fields.error = describeError(value);
     else fields[name] = value;
   }

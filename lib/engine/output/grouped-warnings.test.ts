@@ -6,7 +6,7 @@ import { plainStyle } from './testing/plain-style.ts';
 
 const done = (host: string, resource: string, outcome: Outcome, note?: string): RunEvent => ({
   type: 'resource-done',
-  step: { host, play: 'p', role: 'preflight', resource },
+  task: { host, play: 'p', role: 'preflight', resource },
   outcome,
   differences: [],
   note,
@@ -65,7 +65,7 @@ test('different warnings are reported for each host', () => {
 });
 
 test('a warning waits for tasks under way, and is printed before the next change or failure', () => {
-  const change: RunEvent = { type: 'resource-started', step: { host: 'rpc-1', play: 'p', role: 'r', resource: 'a' } };
+  const change: RunEvent = { type: 'resource-started', task: { host: 'rpc-1', play: 'p', role: 'r', resource: 'a' } };
   const both = 'rpc-1, rpc-2  warning preflight: server has 64 CPU cores  (it has 8)';
   expect(said([warning('rpc-1'), done('rpc-1', 'a', 'changed'), warning('rpc-2')])).toEqual([
     'rpc-1  changed preflight: a',

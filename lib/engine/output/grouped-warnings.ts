@@ -47,7 +47,7 @@ export class GroupedWarnings {
   /** The hosts' names in the order of the inventory. */
   #named(warnings: readonly Warning[]): string {
     const place = (name: string) => this.#hosts.indexOf(name);
-    const names = warnings.map(({ step }) => step.host).sort((a, b) => place(a) - place(b));
+    const names = warnings.map(({ task }) => task.host).sort((a, b) => place(a) - place(b));
     const named = names.slice(0, names.length > mostNamed ? mostNamed - 1 : mostNamed).join(', ');
     return names.length > mostNamed ? `${named} and ${names.length - mostNamed + 1} more` : named;
   }

@@ -92,10 +92,10 @@ const fromHost = (text: string) => readable(redact(text));
 export function resourceLines(
   event: Extract<RunEvent, { type: 'resource-done' }>,
   style: Style,
-  label = event.step.host,
+  label = event.task.host,
 ): string[] {
   const { paint } = style;
-  const { outcome, step } = event;
+  const { outcome, task } = event;
   if (outcome === 'ok' && !style.verbose) return [];
   if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
   const notes = event.note ? fromHost(event.note).split('\n') : [];
@@ -103,7 +103,7 @@ export function resourceLines(
   const beside = notes.length === 1 && differences.length === 0 ? paint('dim', `  (${notes[0]})`) : '';
   const isTimed = event.seconds >= 0.1 && (style.verbose || outcome === 'changed' || outcome === 'failed');
   const took = isTimed ? paint('dim', `  ${seconds(event.seconds)}`) : '';
-  const title = `${paint(colours[outcome], outcome.padEnd(outcomeWidth))}${step.role}: ${printable(step.resource)}${beside}${took}`;
+  const title = `${paint(colours[outcome], outcome.padEnd(outcomeWidth))}${task.role}: ${printable(task.resource)}${beside}${took}`;
   return [
     ...onHost(label, style, [title], outcomeWidth),
     ...(beside ? [] : onHost(label, style, notes.map(indented))),
@@ -113,7 +113,7 @@ export function resourceLines(
     ]),
     ...(event.error === undefined
       ? []
-      : onHost(label, style, describeErrorOn(step.host, event.error, style.verbose).split('\n').map(indented))),
+      : onHost(label, style, describeErrorOn(task.host, event.error, style.verbose).split('\n').map(indented))),
   ];
 }
 

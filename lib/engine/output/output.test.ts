@@ -9,10 +9,10 @@ import { RunningTasks, runningTaskText } from './live/running-tasks.ts';
 import { plainOutput } from './plain.ts';
 import { plainStyle } from './testing/plain-style.ts';
 
-const step = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
+const task = { host: 'rpc-1', play: 'p', role: 'docker', resource: 'file /etc/docker/daemon.json' };
 const done = (details: object): RunEvent => ({
   type: 'resource-done',
-  step,
+  task,
   outcome: 'changed',
   differences: [],
   note: undefined,
@@ -70,13 +70,13 @@ test('an error that names its host does not name it twice', () => {
 test('no output of a host controls the terminal', () => {
   const evil = '\u001b]0;title\u0007\u001b[2J\r\u009b5m\u202e';
   const busy = new RunningTasks();
-  const started: RunEvent = { type: 'resource-started', step: { ...step, resource: evil } };
-  const progress: RunEvent = { type: 'progress', step, progress: { what: `${evil}\n` } };
+  const started: RunEvent = { type: 'resource-started', task: { ...task, resource: evil } };
+  const progress: RunEvent = { type: 'progress', task, progress: { what: `${evil}\n` } };
   for (const event of [started, progress]) busy.follow(event);
   const said = [
     ...linesOf(
       done({
-        step: { ...step, resource: evil },
+        task: { ...task, resource: evil },
         outcome: 'failed',
         note: `${evil}\n${evil}`,
         differences: [{ what: evil, was: evil, wanted: evil }],
@@ -104,10 +104,10 @@ test('of very many problems the first are shown, with the number of the others',
 test('busy hosts show elapsed time, progress and rate', () => {
   let now = 0;
   const busy = new RunningTasks(() => now);
-  busy.follow({ type: 'resource-started', step });
+  busy.follow({ type: 'resource-started', task });
   const progress = (value: number): RunEvent => ({
     type: 'progress',
-    step,
+    task,
     progress: { what: 'downloaded', done: value, total: 400, unit: 'bytes' },
   });
   busy.follow(progress(100));

@@ -6,10 +6,10 @@ import { groupsOf } from './groups.ts';
 import { outcomes, type ShownOutcome } from './outcomes.ts';
 import type { Recorded, RecordedEvent } from './recorded-event.ts';
 
-type Step = Pick<Recorded<'resource-started'>, 'host' | 'play' | 'role' | 'resource'>;
+type Task = Pick<Recorded<'resource-started'>, 'host' | 'play' | 'role' | 'resource'>;
 
 /** One task on one host. */
-export interface Cell extends Step {
+export interface Cell extends Task {
   readonly outcome: ShownOutcome;
   /** When it ended, or the last event of a run without an end. Milliseconds since 1970; 0 if it was not reached. */
   readonly at: number;
@@ -22,7 +22,7 @@ export interface Cell extends Step {
 }
 
 /** One task, with its cell of each host that has it. */
-export interface Row extends Omit<Step, 'host'> {
+export interface Row extends Omit<Task, 'host'> {
   readonly cells: Map<string, Cell>;
 }
 
@@ -44,8 +44,8 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
   for (const event of events) {
     if (event.type === 'host-unreachable') {
       const { host, time: at } = event;
-      const step = { host, play: 'connect', role: 'connection', resource: 'host is reachable' };
-      rows.put(step, { ...nothing, outcome: 'unreachable', at, error: withoutPrefix(event.error, `${host}: `) });
+      const task = { host, play: 'connect', role: 'connection', resource: 'host is reachable' };
+      rows.put(task, { ...nothing, outcome: 'unreachable', at, error: withoutPrefix(event.error, `${host}: `) });
     } else if (event.type === 'resource-started') {
       const seconds = (end - event.time) / 1000;
       rows.put(event, { ...nothing, outcome: 'unfinished', at: end, seconds, note: 'no progress was reported' });
@@ -62,7 +62,7 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
   return listed;
 }
 
-function doneCell(event: Recorded<'resource-done'>): Omit<Cell, keyof Step> {
+function doneCell(event: Recorded<'resource-done'>): Omit<Cell, keyof Task> {
   const { outcome, time, seconds, note, commands, differences, host, resource } = event;
   const known = isKeyOf(outcomes, outcome);
   return {
@@ -84,8 +84,8 @@ function withoutPrefix(text: string | undefined, prefix: string): string | undef
 /** In the play in which a host stopped: the later tasks of other hosts. */
 function markUnreached({ host, play }: Recorded<'host-stopped'>, rows: readonly Row[]): void {
   const last = rows.findLastIndex((row) => row.play === play && row.cells.has(host));
-  for (const { cells, ...step } of rows.slice(last + 1)) {
-    if (step.play === play && !cells.has(host)) cells.set(host, { ...nothing, host, ...step, outcome: 'unreached' });
+  for (const { cells, ...task } of rows.slice(last + 1)) {
+    if (task.play === play && !cells.has(host)) cells.set(host, { ...nothing, host, ...task, outcome: 'unreached' });
   }
 }
 
@@ -95,20 +95,20 @@ class RowsInOrder {
   readonly #byKey = new Map<string, Row>();
   readonly #last = new Map<string, Row>();
 
-  cell(step: Step): Cell | undefined {
-    return this.#byKey.get(keyOf(step))?.cells.get(step.host);
+  cell(task: Task): Cell | undefined {
+    return this.#byKey.get(keyOf(task))?.cells.get(task.host);
   }
 
-  put({ host, play, role, resource }: Step, cell: Omit<Cell, keyof Step>): void {
-    const step = { host, play, role, resource };
-    const key = keyOf(step);
-    const row = this.#byKey.get(key) ?? this.#add(step);
+  put({ host, play, role, resource }: Task, cell: Omit<Cell, keyof Task>): void {
+    const task = { host, play, role, resource };
+    const key = keyOf(task);
+    const row = this.#byKey.get(key) ?? this.#add(task);
     this.#byKey.set(key, row);
     this.#last.set(host, row);
-    row.cells.set(host, { ...step, ...cell });
+    row.cells.set(host, { ...task, ...cell });
   }
 
-  #add({ host, play, role, resource }: Step): Row {
+  #add({ host, play, role, resource }: Task): Row {
     const row: Row = { play, role, resource, cells: new Map() };
     const rows = this.#plays.get(play) ?? [];
     this.#plays.set(play, rows);
@@ -124,7 +124,7 @@ class RowsInOrder {
   }
 }
 
-function keyOf({ play, role, resource }: Step): string {
+function keyOf({ play, role, resource }: Task): string {
   return JSON.stringify([play, role, resource]);
 }
 

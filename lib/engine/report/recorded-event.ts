@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { eventFormat } from '../output/event-json.ts';
 import { parseJson } from '../text/parse-json.ts';
 
-const step = { host: z.string(), play: z.string(), role: z.string(), resource: z.string() };
+const task = { host: z.string(), play: z.string(), role: z.string(), resource: z.string() };
 
 /** Seconds. No run takes longer, and dates can be computed with it. */
 const duration = z.number().min(0).max(1e10);
@@ -28,16 +28,16 @@ const fields = {
   'host-unreachable': { host: z.string(), error: z.string() },
   'play-started': { play: z.string(), hosts: z.array(z.string()) },
   'play-skipped': { play: z.string(), why: z.string() },
-  'resource-started': step,
+  'resource-started': task,
   progress: {
-    ...step,
+    ...task,
     what: z.string(),
     done: z.number().optional(),
     total: z.number().optional(),
     unit: z.enum(['bytes', 'rows', 'seconds']).optional().catch(undefined),
   },
   'resource-done': {
-    ...step,
+    ...task,
     outcome: z.string(),
     differences: z.array(z.looseObject({ what: z.string(), was: z.string(), wanted: z.string() })),
     seconds: duration,

@@ -113,7 +113,7 @@ test('rows are in the order of plays and roles, also if hosts work in parallel a
     run.emit(
       {
         type: 'resource-done',
-        step: { host, play, role, resource },
+        task: { host, play, role, resource },
         outcome: 'ok',
         differences: [],
         note: undefined,

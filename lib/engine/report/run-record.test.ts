@@ -19,7 +19,7 @@ import type { RunEvent } from '../run/events.ts';
 import { type RunRecordOptions, runRecord } from './run-record.ts';
 
 const start = Date.UTC(2024, 10, 21, 16, 42, 35, 120);
-const step = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
+const task = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
 const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
 const stopping: RunEvent = { type: 'stopping' };
 
@@ -126,13 +126,13 @@ test('a full disk is reported once, the record ends there, and the run goes on',
 
 test('progress of long work is recorded less often for each host, so that the file stays small', () => {
   const { emit, made, clock } = record();
-  emit({ type: 'resource-started', step });
+  emit({ type: 'resource-started', task });
   const from = clock.at;
   const hours = 10;
   for (let passed = 0; passed < hours * 3600; passed += 0.5) {
     clock.at = from + passed * 1000;
-    emit({ type: 'progress', step, progress: { what: 'restoring', done: passed } });
-    if (passed < 10) emit({ type: 'progress', step: { ...step, host: 'db-2' }, progress: { what: 'copying' } });
+    emit({ type: 'progress', task, progress: { what: 'restoring', done: passed } });
+    if (passed < 10) emit({ type: 'progress', task: { ...task, host: 'db-2' }, progress: { what: 'copying' } });
   }
   const lines = readFileSync(made.path ?? '', 'utf8')
     .trimEnd()

@@ -136,7 +136,7 @@ function removeOldest({ folder, keep = kept, keepInAll = keptInAll }: RunRecordO
 }
 
 /** Milliseconds between two progress events of one host: from a second in short work to ten in long work. */
-const pause = { least: 1000, most: 10_000, share: 1 / 60 };
+const betweenProgress = { least: 1000, most: 10_000, share: 1 / 60 };
 
 /**
  * @returns whether an event is recorded: only so much progress that the file stays small
@@ -145,11 +145,11 @@ function thinProgress(): (event: RunEvent, at: number) => boolean {
   const started = new Map<string, number>();
   const last = new Map<string, number>();
   return (event, at) => {
-    if (event.type === 'resource-started') started.set(event.step.host, at);
+    if (event.type === 'resource-started') started.set(event.task.host, at);
     if (event.type !== 'progress') return true;
-    const { host } = event.step;
+    const { host } = event.task;
     const lasted = at - (started.get(host) ?? at);
-    const wait = Math.min(pause.most, Math.max(pause.least, lasted * pause.share));
+    const wait = Math.min(betweenProgress.most, Math.max(betweenProgress.least, lasted * betweenProgress.share));
     if (at - (last.get(host) ?? Number.NEGATIVE_INFINITY) < wait) return false;
     last.set(host, at);
     return true;

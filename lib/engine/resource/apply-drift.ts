@@ -1,7 +1,7 @@
 import type { Progress } from '../host/host.ts';
 import type { Session } from '../host/session.ts';
 import { Failure } from '../problem/problem.ts';
-import { type Resource, stepsOf } from './resource.ts';
+import { type Resource, stepsThatEnd } from './resource.ts';
 
 /**
  * Checks a resource and ends its drift: by a request with its change, and by its work.
@@ -15,7 +15,7 @@ export async function applyDrift(
 ): Promise<void> {
   const seen = await resource.check(reader);
   if (seen.is === 'ok') return;
-  const steps = stepsOf(resource, seen);
+  const steps = stepsThatEnd(resource, seen);
   if (steps.length > 0) {
     const { error, outdated } = await makeChanges([{ steps }]).ended;
     if (error !== undefined) throw error;

@@ -1,5 +1,5 @@
-import type { Action } from '../host/action.ts';
 import type { Reader, Writer } from '../host/host.ts';
+import type { Step } from '../host/step.ts';
 import { Failure, Problem } from '../problem/problem.ts';
 
 /** One thing that differs. Text is shown line by line. It never contains a secret. */
@@ -10,7 +10,7 @@ export interface Difference {
 }
 
 /** What ends drift: the steps in order, made from what the check saw; or why nothing is changed, if that could lose something. */
-export type Change = readonly Action[] | Problem;
+export type Change = readonly Step[] | Problem;
 
 /** The result of a check. */
 export type Verdict =
@@ -118,7 +118,7 @@ interface Following {
  * @returns none where the work of the resource ends it
  * @throws the Problem of a change that could lose something, Failure for a requirement that only the operator can meet
  */
-export function stepsOf(resource: Resource, verdict: Verdict): readonly Action[] {
+export function stepsThatEnd(resource: Resource, verdict: Verdict): readonly Step[] {
   const change = verdict.is === 'drift' ? verdict.change : undefined;
   if (change instanceof Problem) throw change;
   if (!change && !resource.work)

@@ -1,7 +1,7 @@
 import type { Inventory } from '../inventory/inventory.ts';
 import { type ChangeOptions, converge } from './converge.ts';
 import type { Listener } from './events.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun, TaskRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { playHosts } from './prepare.ts';
@@ -30,7 +30,7 @@ export async function changeAll<V>(
     const members = playHosts(play, inventory);
     const lost = unreachable.filter((name) => members.has(name));
     if (lost.length > 0) broken.set(play.name, `${lost.join(', ')} unreachable`);
-    const own = hosts.filter((host) => members.has(host.name) && itemsOf(host, play).length > 0);
+    const own = hosts.filter((host) => members.has(host.name) && taskRunsOf(host, play).length > 0);
     const gone = own.filter((host) => host.stopped);
     if (gone.length > 0) broken.set(play.name, `${gone.map((host) => host.name).join(', ')} stopped earlier`);
     const ready = own.filter((host) => !host.stopped);
@@ -77,7 +77,7 @@ async function changePlay<V>(
   const change = (hosts: readonly HostRun[]) =>
     mapWithForks(hosts, options.forks, (host) =>
       host.timed(async () => {
-        const why = await converge(host, itemsOf(host, play), options);
+        const why = await converge(host, taskRunsOf(host, play), options);
         if (why) host.stop(play.name, await options.turns.abandon(host, play, why, options));
       }),
     );
@@ -96,6 +96,6 @@ async function changePlay<V>(
   return undefined;
 }
 
-function itemsOf<V>(host: HostRun, play: Play<V>): Item[] {
-  return host.items.filter((item) => item.step.play === play.name);
+function taskRunsOf<V>(host: HostRun, play: Play<V>): TaskRun[] {
+  return host.taskRuns.filter((taskRun) => taskRun.task.play === play.name);
 }

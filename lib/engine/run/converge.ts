@@ -1,8 +1,8 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, type EveryHost, stepsOf, type Verdict } from '../resource/resource.ts';
-import type { Step } from './events.ts';
-import type { HostRun, Item } from './host-run.ts';
+import { describeUnmet, type EveryHost, stepsThatEnd, type Verdict } from '../resource/resource.ts';
+import type { Task } from './events.ts';
+import type { HostRun, TaskRun } from './host-run.ts';
 import type { RunOptions } from './run-options.ts';
 import { changesTogether, changeTogether, didNotConverge, mostTogether, travelsAlone } from './together.ts';
 
@@ -13,7 +13,7 @@ export const quitByOperator = 'you ended the run here';
 export type Confirmed = 'change' | 'skip' | 'quit';
 
 /** Asks before a change. */
-export type ConfirmEach = (step: Step, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
+export type ConfirmEach = (task: Task, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
 
 export interface ChangeOptions {
   /** Aborted when no new change may start. */
@@ -30,26 +30,26 @@ export interface ChangeOptions {
 }
 
 /**
- * Converges a host's items in order. The first failure ends it, because later items depend on earlier ones.
- * No item is judged by a check from before the last change, and none fails as unknown by a check that was made for an earlier item.
- * The request that proves a change also checks the next items.
+ * Converges a host's tasks in order. The first failure ends it, because later tasks depend on earlier ones.
+ * No task is judged by a check from before the last change, and none fails as unknown by a check that was made for an earlier task.
+ * The request that proves a change also checks the next tasks.
  *
- * @param items checked already, maybe before the host's last change
+ * @param taskRuns checked already, maybe before the host's last change
  * @param options whether to stop before the next change, and whether it may be made
- * @returns why it stopped, or undefined when all items are ok
+ * @returns why it stopped, or undefined when all tasks are ok
  */
 export async function converge(
   host: HostRun,
-  items: readonly Item[],
+  taskRuns: readonly TaskRun[],
   options: ChangeOptions,
 ): Promise<string | undefined> {
-  for (let at = 0; at < items.length; ) {
-    const item = items[at];
-    if (!item) break;
+  for (let at = 0; at < taskRuns.length; ) {
+    const taskRun = taskRuns[at];
+    if (!taskRun) break;
     if (options.stop.aborted) return 'interrupted';
     // An unknown state was read beside its condition, which may be met since: it is a failure only if it stays.
-    const isOutdated = item.seenIn !== host.state || item.seen?.is === 'unknown';
-    const rest = items.slice(at);
+    const isOutdated = taskRun.seenIn !== host.state || taskRun.seen?.is === 'unknown';
+    const rest = taskRuns.slice(at);
     if (isOutdated) await host.check(next(rest));
     const together = changesTogether(host, rest, (each) => fits(each, options));
     if (together) {
@@ -58,7 +58,7 @@ export async function converge(
       at += handled;
       continue;
     }
-    const failed = await convergeItem(host, item, rest, options);
+    const failed = await convergeOne(host, taskRun, rest, options);
     if (failed) return failed;
     at += 1;
   }
@@ -66,68 +66,68 @@ export async function converge(
 }
 
 /** Whether nobody has to be asked before a change, and the plan has it. */
-function fits({ step, resource, seen }: Item, { confirmEach, refuses }: ChangeOptions): boolean {
+function fits({ task, resource, seen }: TaskRun, { confirmEach, refuses }: ChangeOptions): boolean {
   if (confirmEach || resource.everyHost || seen?.is !== 'drift') return false;
-  return refuses?.(step, seen.change) === undefined;
+  return refuses?.(task, seen.change) === undefined;
 }
 
 /**
  * @returns why the host stops here, or undefined
  */
-async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], options: ChangeOptions) {
-  const { seen, step, resource } = item;
-  const failure = `${step.resource} failed`;
+async function convergeOne(host: HostRun, taskRun: TaskRun, rest: readonly TaskRun[], options: ChangeOptions) {
+  const { seen, task, resource } = taskRun;
+  const failure = `${task.resource} failed`;
   if (!seen || seen.is === 'error') {
-    host.done(step, 'failed', { error: seen?.error });
+    host.done(task, 'failed', { error: seen?.error });
     return failure;
   }
   switch (seen.is) {
     case 'ok':
-      host.done(step, 'ok');
+      host.done(task, 'ok');
       return undefined;
     case 'unknown':
       // It may depend on a skipped task, so nobody knows whether it should have become known.
       if (host.hasSkipped) {
-        host.done(step, 'skipped', { note: `unknown until ${seen.until}` });
+        host.done(task, 'skipped', { note: `unknown until ${seen.until}` });
         return undefined;
       }
-      if (resource.work && resource.expects) return change(host, item, seen, rest, options);
-      host.done(step, 'failed', {
+      if (resource.work && resource.expects) return change(host, taskRun, seen, rest, options);
+      host.done(task, 'failed', {
         error: new Failure(`unknown until ${seen.until}, which did not happen`, { hint: resource.hint }),
       });
       return failure;
     case 'drift':
       if (resource.expects === 'should') {
-        host.done(step, 'warning', { note: describeUnmet(resource, seen) });
+        host.done(task, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
       try {
-        vet(item, seen, options);
+        vet(taskRun, seen, options);
       } catch (error) {
-        host.done(step, 'failed', { differences: seen.differences, note: seen.note, error });
+        host.done(task, 'failed', { differences: seen.differences, note: seen.note, error });
         return failure;
       }
       if (!resource.expects && options.confirmEach) {
-        const answer = await options.confirmEach(step, seen);
+        const answer = await options.confirmEach(task, seen);
         if (answer === 'quit') return quitByOperator;
         if (answer === 'skip') {
-          host.done(step, 'skipped', { differences: seen.differences, note: seen.note });
+          host.done(task, 'skipped', { differences: seen.differences, note: seen.note });
           // Later rewrites of the same file were checked as if it had been made.
           host.state += 1;
           return undefined;
         }
       }
-      return change(host, item, seen, rest, options);
+      return change(host, taskRun, seen, rest, options);
   }
 }
 
 /**
  * @throws Failure where the plan that the run follows has another change, or none: it showed only after another change
  */
-function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeOptions): void {
+function vet({ task, resource, turn }: TaskRun, seen: Verdict, { refuses }: ChangeOptions): void {
   // A plan that showed less keeps no host from leaving before its changes.
   if (resource.expects || turn || seen.is !== 'drift') return;
-  const why = refuses?.(step, seen.change);
+  const why = refuses?.(task, seen.change);
   if (why !== undefined) throw new Failure(why, { hint: 'make a new plan: --check --out FILE' });
 }
 
@@ -136,12 +136,12 @@ function vet({ step, resource, turn }: Item, seen: Verdict, { refuses }: ChangeO
  */
 async function change(
   host: HostRun,
-  item: Item,
+  taskRun: TaskRun,
   before: Verdict & { is: 'drift' | 'unknown' },
-  rest: readonly Item[],
+  rest: readonly TaskRun[],
   options: ChangeOptions,
 ): Promise<string | undefined> {
-  const { step, resource } = item;
+  const { task, resource } = taskRun;
   const start = performance.now();
   let note = before.is === 'drift' ? before.note : undefined;
   const details = (error?: unknown) => ({
@@ -152,10 +152,10 @@ async function change(
   });
   let isMade = false;
   const apply = async () => {
-    isMade = await makeAlone(host, item, before, rest, options.stop);
+    isMade = await makeAlone(host, taskRun, before, rest, options.stop);
   };
   try {
-    host.started(step);
+    host.started(task);
     if (!resource.everyHost) await apply();
     else {
       const unseen = await options.whileEveryHost(resource.everyHost, apply);
@@ -166,62 +166,62 @@ async function change(
     if (error instanceof Interrupted) return error.message;
     // The run reports the holder of the lock.
     if (error instanceof Problem && error.code === exitCode.locked) return 'locked by another run';
-    host.done(step, 'failed', details(error));
-    return `${step.resource} failed`;
+    host.done(task, 'failed', details(error));
+    return `${task.resource} failed`;
   }
   if (!isMade) {
     if (options.stop.aborted) return 'interrupted';
     // Its check is out of date. The operator was asked already.
-    if (item.seenIn !== host.state) await host.check(next(rest));
-    return convergeItem(host, item, rest, { ...options, confirmEach: undefined });
+    if (taskRun.seenIn !== host.state) await host.check(next(rest));
+    return convergeOne(host, taskRun, rest, { ...options, confirmEach: undefined });
   }
-  host.done(step, resource.expects ? 'ok' : 'changed', details());
+  host.done(task, resource.expects ? 'ok' : 'changed', details());
   return undefined;
 }
 
 /**
- * Makes the change of one item in a request of its own, then does the work of its resource, and proves both by the check.
+ * Makes the change of one task in a request of its own, then does the work of its resource, and proves both by the check.
  *
  * @returns false where the check is out of date or the run is stopped: nothing was changed then
  * @throws the Problem or the error of the change or of the work
  */
 async function makeAlone(
   host: HostRun,
-  item: Item,
+  taskRun: TaskRun,
   before: Verdict,
-  rest: readonly Item[],
+  rest: readonly TaskRun[],
   stop: AbortSignal,
 ): Promise<boolean> {
-  const { step, resource } = item;
-  const steps = stepsOf(resource, before);
+  const { task, resource } = taskRun;
+  const steps = stepsThatEnd(resource, before);
   const checked = next(resource.provesItself ? rest.slice(1) : rest);
   if (steps.length > 0) {
-    const { made, error } = await host.makeChanges([{ item, steps }], resource.work ? [] : checked, stop);
+    const { made, error } = await host.makeChanges([{ taskRun, steps }], resource.work ? [] : checked, stop);
     if (error !== undefined) throw error;
     if (made === 0) return false;
   }
   if (resource.work) {
     host.state += 1;
-    await resource.work(host.writerFor(step));
+    await resource.work(host.writerFor(task));
     await host.check(checked);
   }
   if (resource.provesItself) return true;
-  const after = item.seen;
+  const after = taskRun.seen;
   if (!after || after.is === 'error') throw after?.error;
   if (after.is !== 'ok') throw didNotConverge(before, after);
   return true;
 }
 
 /**
- * The first item and the following ones, up to some changes ahead by the last check. After one that travels alone all others are checked
+ * The first task and the following ones, up to some changes ahead by the last check. After one that travels alone all others are checked
  * again, so it is the last.
  */
-function next(items: readonly Item[]): readonly Item[] {
+function next(taskRuns: readonly TaskRun[]): readonly TaskRun[] {
   let left = mostTogether;
-  const last = items.findIndex((item, at) => {
-    if (at === 0 || item.seen?.is !== 'drift' || item.resource.expects === 'should') return false;
+  const last = taskRuns.findIndex((taskRun, at) => {
+    if (at === 0 || taskRun.seen?.is !== 'drift' || taskRun.resource.expects === 'should') return false;
     left -= 1;
-    return left === 0 || travelsAlone(item.resource);
+    return left === 0 || travelsAlone(taskRun.resource);
   });
-  return last < 0 ? items : items.slice(0, last + 1);
+  return last < 0 ? taskRuns : taskRuns.slice(0, last + 1);
 }

@@ -1,8 +1,8 @@
 import type { Progress } from '../host/host.ts';
 import type { Difference } from '../resource/resource.ts';
 
-/** One task of a run. */
-export interface Step {
+/** A task: a resource of a host in a play. Its steps are the commands and files of its change. */
+export interface Task {
   readonly host: string;
   readonly play: string;
   readonly role: string;
@@ -64,11 +64,11 @@ export type RunEvent =
   | { readonly type: 'play-skipped'; readonly play: string; readonly why: string }
   /** Interrupted: running changes are finished, no new ones start. */
   | { readonly type: 'stopping' }
-  | { readonly type: 'resource-started'; readonly step: Step }
-  | { readonly type: 'progress'; readonly step: Step; readonly progress: Progress }
+  | { readonly type: 'resource-started'; readonly task: Task }
+  | { readonly type: 'progress'; readonly task: Task; readonly progress: Progress }
   | {
       readonly type: 'resource-done';
-      readonly step: Step;
+      readonly task: Task;
       readonly outcome: Outcome;
       readonly differences: readonly Difference[];
       /** Why it changed, is unknown or is only a warning. */

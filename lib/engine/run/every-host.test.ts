@@ -141,7 +141,7 @@ async function runIn(world: World, options: Partial<RunOptions> = {}) {
   ).catch((error: unknown) => error as Error);
   const done = events.flatMap((event) =>
     event.type === 'resource-done'
-      ? [{ what: `${event.step.host} ${event.step.resource} ${event.outcome}`, error: event.error, note: event.note }]
+      ? [{ what: `${event.task.host} ${event.task.resource} ${event.outcome}`, error: event.error, note: event.note }]
       : [],
   );
   return { result, events, done, only: done.find(({ what }) => what.startsWith('db only')) };

@@ -1,19 +1,19 @@
-import type { Action } from '../host/action.ts';
 import type { Reader } from '../host/host.ts';
+import type { Step } from '../host/step.ts';
 import { bytesOf } from '../secret/secret.ts';
 
 /** The contents that changes leave in files, before the changes are made. */
 export class Foreseen {
   readonly #contents = new Map<string, Buffer>();
 
-  add(steps: readonly Action[]): void {
+  add(steps: readonly Step[]): void {
     for (const step of steps)
       if (step.do === 'rewrite' || (step.do === 'write' && !step.secret))
         this.#contents.set(step.path, bytesOf(step.content));
   }
 
   /** Whether one of the steps needs another content than the file has then. */
-  isRewritten(steps: readonly Action[]): boolean {
+  isRewritten(steps: readonly Step[]): boolean {
     return steps.some((step) => step.do === 'rewrite' && this.#contents.has(step.path));
   }
 

@@ -1,17 +1,17 @@
-import type { Action } from '../host/action.ts';
 import type { ReadyChange } from '../host/changes/changes-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import type { Progress, Reader, Writer } from '../host/host.ts';
 import type { RecordedRead } from '../host/reads/recorded-read.ts';
 import type { Session } from '../host/session.ts';
+import type { Step } from '../host/step.ts';
 import { Failure } from '../problem/problem.ts';
 import type { Resource, Verdict } from '../resource/resource.ts';
-import type { Counts, HostSummary, Listener, Outcome, RunEvent, Step } from './events.ts';
+import type { Counts, HostSummary, Listener, Outcome, RunEvent, Task } from './events.ts';
 import { Foreseen } from './foreseen.ts';
 
-/** One resource of one host, its place in the playbook, and the result of its last check. */
-export interface Item {
-  readonly step: Step;
+/** A task in a run: a resource of one host, and the result of its last check. */
+export interface TaskRun {
+  readonly task: Task;
   readonly resource: Resource;
   /** Set on the tasks that surround the changes of a host with clients. */
   readonly turn?: 'leave' | 'back';
@@ -25,9 +25,9 @@ export interface Item {
   outdated?: number;
 }
 
-/** The change of an item. */
-export interface ItemChange extends ReadyChange {
-  readonly item: Item;
+/** The change of a task. */
+export interface TaskRunChange extends ReadyChange {
+  readonly taskRun: TaskRun;
 }
 
 /** A check that threw. */
@@ -44,20 +44,20 @@ const slowCheck = 1;
 
 type ResourceDone = Extract<RunEvent, { type: 'resource-done' }>;
 
-/** One host in one run: its items and their results. */
+/** One host in one run: its tasks and their results. */
 export class HostRun {
   readonly name: string;
   readonly session: Session;
   readonly #emit: Listener;
   readonly #counts: Counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
-  items: readonly Item[] = [];
+  taskRuns: readonly TaskRun[] = [];
   stopped: string | undefined;
   /** Increased by each change that may affect this host. Earlier checks are outdated then. */
   state = 0;
-  readonly #done = new Set<Step>();
+  readonly #done = new Set<Task>();
   #seconds = 0;
   /** Seconds of the slowest read of each check that took long. */
-  readonly #slow = new Map<Step, number>();
+  readonly #slow = new Map<Task, number>();
   #first = () => '';
   /** Whether the first line of its journal was sent. */
   isOpen = false;
@@ -70,9 +70,9 @@ export class HostRun {
     this.#emit = emit;
   }
 
-  /** A Writer that reports its progress for this step. */
-  writerFor(step: Step): Writer {
-    const report = (progress: Progress) => this.#emit({ type: 'progress', step, progress });
+  /** A Writer that reports its progress for this task. */
+  writerFor(task: Task): Writer {
+    const report = (progress: Progress) => this.#emit({ type: 'progress', task, progress });
     return this.session.writerFor(report, () => this.#takeFirst());
   }
 
@@ -90,37 +90,37 @@ export class HostRun {
 
   /** Whether something has to be changed, or may have to. */
   get isDue(): boolean {
-    return this.items.some(
+    return this.taskRuns.some(
       ({ seen, resource }) => seen?.is === 'unknown' || (seen?.is === 'drift' && resource.expects === undefined),
     );
   }
 
   readonly #recording = (reads: Set<RecordedRead>): Reader => this.session.recording(reads);
 
-  /** Checks all items for the first time. */
+  /** Checks all tasks for the first time. */
   async checkAll(): Promise<void> {
-    await this.check(this.items);
-    this.#emit({ type: 'host-looked', host: this.name, tasks: this.items.length });
+    await this.check(this.taskRuns);
+    this.#emit({ type: 'host-looked', host: this.name, tasks: this.taskRuns.length });
   }
 
-  /** Checks the items, all in one tick, so that their reads share a request. */
-  async check(items: readonly Item[], readerFor = this.#recording): Promise<void> {
+  /** Checks the tasks, all in one tick, so that their reads share a request. */
+  async check(taskRuns: readonly TaskRun[], readerFor = this.#recording): Promise<void> {
     const { state } = this;
     await Promise.all(
-      items.map(async (item) => {
-        item.seenIn = state;
-        item.seen = await this.#see(item, readerFor);
-        const slowest = Math.max(0, ...[...item.reads].map(({ seconds = 0 }) => seconds));
-        if (slowest >= slowCheck) this.#slow.set(item.step, slowest);
+      taskRuns.map(async (taskRun) => {
+        taskRun.seenIn = state;
+        taskRun.seen = await this.#see(taskRun, readerFor);
+        const slowest = Math.max(0, ...[...taskRun.reads].map(({ seconds = 0 }) => seconds));
+        if (slowest >= slowCheck) this.#slow.set(taskRun.task, slowest);
       }),
     );
-    await this.#checkAhead(items);
+    await this.#checkAhead(taskRuns);
   }
 
-  async #see(item: Item, readerFor: (reads: Set<RecordedRead>) => Reader): Promise<Verdict | CheckError> {
-    item.reads = new Set();
+  async #see(taskRun: TaskRun, readerFor: (reads: Set<RecordedRead>) => Reader): Promise<Verdict | CheckError> {
+    taskRun.reads = new Set();
     try {
-      return await item.resource.check(readerFor(item.reads));
+      return await taskRun.resource.check(readerFor(taskRun.reads));
     } catch (error) {
       return { is: 'error', error };
     }
@@ -130,31 +130,31 @@ export class HostRun {
    * Checks a rewrite of a file again that an earlier change writes, with the content that this leaves: so its steps are known before. They
    * hold the hash of the content that they need, so no other proof is needed that this came true.
    */
-  async #checkAhead(items: readonly Item[]): Promise<void> {
+  async #checkAhead(taskRuns: readonly TaskRun[]): Promise<void> {
     const foreseen = new Foreseen();
-    for (const item of items) {
-      const { seen, reads, resource } = item;
+    for (const taskRun of taskRuns) {
+      const { seen, reads, resource } = taskRun;
       if (resource.expects) continue;
       if (foreseen.isRewritten(stepsOf(seen))) {
-        item.seen = await this.#see(item, (recorded) => foreseen.contents(this.#recording(recorded)));
+        taskRun.seen = await this.#see(taskRun, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
-        if (!stepsOf(item.seen).some((step) => step.do === 'rewrite')) [item.seen, item.reads] = [seen, reads];
+        if (!stepsOf(taskRun.seen).some((step) => step.do === 'rewrite')) [taskRun.seen, taskRun.reads] = [seen, reads];
       }
-      foreseen.add(stepsOf(item.seen));
+      foreseen.add(stepsOf(taskRun.seen));
     }
   }
 
   /**
-   * Makes changes in one request, and checks items after them. The check of a first change may be out of date, because a program on the
+   * Makes changes in one request, and checks tasks after them. The check of a first change may be out of date, because a program on the
    * host changes a file: after several tries in a row that is a failure.
    *
-   * @param checked the items that are checked
+   * @param checked the tasks that are checked
    * @param started called with the number of a change, from 0, before it is made
    * @returns the result, also where the connection was lost: the change that was being made counts as failed
    */
   async makeChanges(
-    changes: readonly ItemChange[],
-    checked: readonly Item[],
+    changes: readonly TaskRunChange[],
+    checked: readonly TaskRun[],
     stop: AbortSignal,
     started: (change: number) => void = () => {},
   ): Promise<ChangesMade> {
@@ -171,29 +171,29 @@ export class HostRun {
     const { outdated } = made.value;
     const [first] = changes;
     if (outdated === undefined || made.value.made > 0 || !first) return made.value;
-    first.item.outdated = (first.item.outdated ?? 0) + 1;
-    if (first.item.outdated < mostTries) return made.value;
+    first.taskRun.outdated = (first.taskRun.outdated ?? 0) + 1;
+    if (first.taskRun.outdated < mostTries) return made.value;
     const error = new Failure(`${outdated} at each of ${mostTries} tries to change it`, {
       hint: 'find the program that writes it all the time, and stop it',
     });
     return { made: 0, error };
   }
 
-  started(step: Step): void {
-    this.#emit({ type: 'resource-started', step });
+  started(task: Task): void {
+    this.#emit({ type: 'resource-started', task });
   }
 
   /** Counts and reports the outcome of a resource. */
   done(
-    step: Step,
+    task: Task,
     outcome: Outcome,
     details: Partial<Pick<ResourceDone, 'differences' | 'note' | 'error' | 'seconds' | 'commands'>> = {},
   ): void {
     this.#counts[outcome] = (this.#counts[outcome] ?? 0) + 1;
-    this.#done.add(step);
-    if (outcome === 'changed' || outcome === 'failed') this.titles[outcome].push(step.resource);
-    const { differences = [], note, error, seconds = this.#slow.get(step) ?? 0, commands = [] } = details;
-    this.#emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands });
+    this.#done.add(task);
+    if (outcome === 'changed' || outcome === 'failed') this.titles[outcome].push(task.resource);
+    const { differences = [], note, error, seconds = this.#slow.get(task) ?? 0, commands = [] } = details;
+    this.#emit({ type: 'resource-done', task, outcome, differences, note, error, seconds, commands });
   }
 
   /** Stops the work on this host. */
@@ -204,9 +204,9 @@ export class HostRun {
 
   /** The number of tasks that are not done, and the first of them. */
   left(): { readonly left: number; readonly next?: string } {
-    const rest = this.items.filter(({ step }) => !this.#done.has(step));
+    const rest = this.taskRuns.filter(({ task }) => !this.#done.has(task));
     const [next] = rest;
-    return { left: rest.length, ...(next && { next: next.step.resource }) };
+    return { left: rest.length, ...(next && { next: next.task.resource }) };
   }
 
   /** Adds the time of the work to the host's time. */
@@ -241,6 +241,6 @@ export class HostRun {
   }
 }
 
-function stepsOf(seen: Item['seen']): readonly Action[] {
+function stepsOf(seen: TaskRun['seen']): readonly Step[] {
   return seen?.is === 'drift' && Array.isArray(seen.change) ? seen.change : [];
 }

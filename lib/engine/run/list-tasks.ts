@@ -1,14 +1,14 @@
 import type { Session } from '../host/session.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
-import type { Step } from './events.ts';
+import type { Task } from './events.ts';
 import { mapWithForks } from './limit.ts';
 import type { Playbook } from './playbook.ts';
-import { itemsFor } from './prepare.ts';
+import { taskRunsFor } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** The tasks of one host in order, or the error of its connection. */
 export type HostTasks =
-  | { readonly host: string; readonly steps: readonly Step[] }
+  | { readonly host: string; readonly steps: readonly Task[] }
   | { readonly host: string; readonly error: unknown };
 
 /**
@@ -32,8 +32,8 @@ export async function listTasks<V>(
       return { host: target.name, error };
     }
     try {
-      const items = await itemsFor(playbook, inventory, target, session.facts, options);
-      return { host: target.name, steps: items.map(({ step }) => step) };
+      const taskRuns = await taskRunsFor(playbook, inventory, target, session.facts, options);
+      return { host: target.name, steps: taskRuns.map(({ task }) => task) };
     } finally {
       await session.close();
     }

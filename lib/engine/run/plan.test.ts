@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Action } from '../host/action.ts';
+import type { Step } from '../host/step.ts';
 import { Problem } from '../problem/problem.ts';
 import {
   changesOfFile,
@@ -22,20 +22,20 @@ const session = sessionOf(fakeHost([]));
 
 async function planned(resources: readonly Resource[]) {
   const host = new HostRun('h', session, () => {});
-  host.items = resources.map((resource) => ({
-    step: { host: 'h', play: 'p', role: 'r', resource: resource.name },
+  host.taskRuns = resources.map((resource) => ({
+    task: { host: 'h', play: 'p', role: 'r', resource: resource.name },
     resource,
     seen: undefined,
     seenIn: -1,
     reads: new Set(),
   }));
-  await host.check(host.items);
+  await host.check(host.taskRuns);
   return planOf(host, async () => ({ refused: undefined, until: undefined, note: undefined }));
 }
 
 const outcomes = async (...resources: Resource[]) =>
   (await planned(resources)).map(
-    ({ step, outcome, note }) => `${step.resource}: ${outcome}${note ? ` (${note})` : ''}`,
+    ({ task, outcome, note }) => `${task.resource}: ${outcome}${note ? ` (${note})` : ''}`,
   );
 
 const resource = (name: string, verdict: Verdict, more: Partial<Resource> = {}): Resource => ({
@@ -108,7 +108,7 @@ test('a plan changes something if a task is pending or depends on a pending one'
 });
 
 test('a text that an earlier change rewrites has no known steps, and a refusal none at all', async () => {
-  const rewrite = (content: string): Action => ({ do: 'rewrite', path: '/c', was: 'aa', content });
+  const rewrite = (content: string): Step => ({ do: 'rewrite', path: '/c', was: 'aa', content });
   const line = (name: string) =>
     resource(name, drift([{ what: 'content', was: '', wanted: name }], [rewrite(name)]), {
       changes: changesOfFile('/c'),

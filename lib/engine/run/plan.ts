@@ -1,14 +1,14 @@
-import { type Action, describeAction } from '../host/action.ts';
+import { describeStep, type Step } from '../host/step.ts';
 import { Problem } from '../problem/problem.ts';
 import { sha256Of } from '../resource/file/content.ts';
 import { type Difference, describeUnmet, type EveryHost, fileChange } from '../resource/resource.ts';
-import type { Outcome, Step } from './events.ts';
+import type { Outcome, Task } from './events.ts';
 import type { FleetVerdict } from './fleet-verdict.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun, TaskRun } from './host-run.ts';
 
-/** The action of a run for one resource. */
+/** What a run does for one task. */
 export interface Planned {
-  readonly step: Step;
+  readonly task: Task;
   readonly outcome: Exclude<Outcome, 'changed' | 'skipped'>;
   readonly differences: readonly Difference[];
   readonly note: string | undefined;
@@ -17,12 +17,12 @@ export interface Planned {
    * The steps of its change, without the work of a resource that has to look in between. undefined where an earlier change of the
    * plan decides them.
    */
-  readonly steps: readonly Action[] | undefined;
+  readonly steps: readonly Step[] | undefined;
   /** Whether it follows from earlier changes and is not visible yet. */
   readonly predicted: boolean;
 }
 
-/** The actions of a run on one host, in order. */
+/** What a run does on one host: its tasks, in order. */
 export interface HostPlan {
   readonly host: string;
   readonly tasks: readonly Planned[];
@@ -44,28 +44,28 @@ export async function planOf(
   everyHost: (condition: EveryHost) => Promise<FleetVerdict>,
 ): Promise<Planned[]> {
   return Promise.all(
-    plannedTasks(host.items).map(async (each, at) => {
-      const item = host.items[at];
-      if (!item || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
-      const condition = item.resource.everyHost;
+    plannedTasks(host.taskRuns).map(async (each, at) => {
+      const taskRun = host.taskRuns[at];
+      if (!taskRun || (each.outcome !== 'pending' && each.outcome !== 'unknown')) return each;
+      const condition = taskRun.resource.everyHost;
       return condition ? judgedBy(await everyHost(condition), each) : each;
     }),
   );
 }
 
 /** The plan of a host's tasks, from their last checks and the effects of earlier ones, without conditions for every host. */
-export function plannedTasks(items: readonly Item[]): Planned[] {
+export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
   /** The effects so far, and whether each is certain. */
   const moved = new Map<string, boolean>();
   /** SHA-256 of the contents so far. */
   const contents = new Map<string, string>();
-  return items.map((item) => {
-    const seen = plannedOf(item);
+  return taskRuns.map((taskRun) => {
+    const seen = plannedOf(taskRun);
     const steps = seen.steps && knownSteps(seen.steps, moved, contents);
-    const followed = seen.outcome === 'ok' ? (following(item, moved) ?? seen) : { ...seen, steps };
+    const followed = seen.outcome === 'ok' ? (following(taskRun, moved) ?? seen) : { ...seen, steps };
     for (const step of steps ?? []) if ('content' in step) contents.set(step.path, sha256Of(step.content));
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
-      for (const what of item.resource.changes?.(followed.differences) ?? [])
+      for (const what of taskRun.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');
     }
     return followed;
@@ -74,11 +74,11 @@ export function plannedTasks(items: readonly Item[]): Planned[] {
 
 /** A text that an earlier change decides in its turn will be another one then: undefined for a rewrite of it. */
 function knownSteps(
-  steps: readonly Action[],
+  steps: readonly Step[],
   moved: ReadonlyMap<string, boolean>,
   contents: ReadonlyMap<string, string>,
-): readonly Action[] | undefined {
-  const isOpen = (step: Action) =>
+): readonly Step[] | undefined {
+  const isOpen = (step: Step) =>
     step.do === 'rewrite' && moved.has(fileChange(step.path)) && contents.get(step.path) !== step.was;
   return steps.some(isOpen) ? undefined : steps;
 }
@@ -90,8 +90,8 @@ function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Pla
   return { ...planned, note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined };
 }
 
-function plannedOf({ step, resource, seen }: Item): Planned {
-  const nothing = { step, differences: [], note: undefined, error: undefined, steps: [], predicted: false };
+function plannedOf({ task, resource, seen }: TaskRun): Planned {
+  const nothing = { task, differences: [], note: undefined, error: undefined, steps: [], predicted: false };
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
@@ -105,7 +105,7 @@ function plannedOf({ step, resource, seen }: Item): Planned {
 }
 
 /** The first certain effect of an earlier change, or else the first possible one. */
-function following({ step, resource }: Item, moved: ReadonlyMap<string, boolean>): Planned | undefined {
+function following({ task, resource }: TaskRun, moved: ReadonlyMap<string, boolean>): Planned | undefined {
   const met = (resource.follows ?? []).filter(({ what }) => moved.has(what));
   const certain = met.find((each) => each.certain && moved.get(each.what));
   const first = certain ?? met[0];
@@ -113,10 +113,10 @@ function following({ step, resource }: Item, moved: ReadonlyMap<string, boolean>
   // An expectation is only checked, never changed.
   const outcome = certain && !resource.expects ? 'pending' : 'unknown';
   const because = `${first.effect} after ${first.what}${certain ? '' : ', maybe'}`;
-  return { step, outcome, differences: [], note: because, error: undefined, steps: undefined, predicted: true };
+  return { task, outcome, differences: [], note: because, error: undefined, steps: undefined, predicted: true };
 }
 
 /** The steps of a planned change as the operator reads them. */
 export function commandsOf({ steps = [] }: Pick<Planned, 'steps'>): string[] {
-  return steps.map(describeAction);
+  return steps.map(describeStep);
 }

@@ -5,7 +5,7 @@ import { exitCode, Problem } from '../problem/problem.ts';
 import { type Resource, task } from '../resource/resource.ts';
 import type { Context, Role } from '../resource/role.ts';
 import { didYouMean } from '../text/suggest.ts';
-import type { Item } from './host-run.ts';
+import type { TaskRun } from './host-run.ts';
 import type { Play, Playbook } from './playbook.ts';
 import type { Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
@@ -16,18 +16,18 @@ import type { RunOptions } from './run-options.ts';
  * @param options the hosts of the run, and whether a role is part of it
  * @throws Problem where a role cannot make its resources from the variables
  */
-export async function itemsFor<V>(
+export async function taskRunsFor<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
   target: InventoryHost<V>,
   facts: Facts,
   { hosts, selects, given = {} }: Pick<RunOptions, 'hosts' | 'selects' | 'given'>,
-): Promise<Item[]> {
+): Promise<TaskRun[]> {
   const includes = (host: string, role: string) => hosts.has(host) && selects(role);
   const own = playbook.plays.filter((play) => playHosts(play, inventory).has(target.name));
   const roles = new Set(own.flatMap((play) => play.roles.map(({ name }) => name)).filter(selects));
   const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given, roles };
-  const items: Item[] = [];
+  const taskRuns: TaskRun[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
   const done = new Set<Role<V>>();
   const plays = playbook.plays.filter((each) => playHosts(each, inventory).has(target.name));
@@ -38,12 +38,12 @@ export async function itemsFor<V>(
     for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
-        const step = { host: target.name, play: play.name, role: role.name, resource: resource.name };
-        items.push({ step, resource, seen: undefined, seenIn: -1, reads: new Set() });
+        const task = { host: target.name, play: play.name, role: role.name, resource: resource.name };
+        taskRuns.push({ task, resource, seen: undefined, seenIn: -1, reads: new Set() });
       }
     }
   }
-  return items;
+  return taskRuns;
 }
 
 /** A role that does not fit a host fails on that host, when it is reached. Other hosts continue. */
@@ -75,27 +75,27 @@ export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string
  * Leaves out everything before a resource. A host without it starts at the role that has it elsewhere.
  *
  * @param title of a resource, as `--list-tasks` shows it
- * @param byHost the items of each host
+ * @param byHost the tasks of each host
  * @throws Problem where no host has such a resource
  */
 export function startingAt<V>(
   title: string,
-  byHost: readonly (readonly Item[])[],
+  byHost: readonly (readonly TaskRun[])[],
   playbook: Playbook<V>,
-): (items: readonly Item[]) => readonly Item[] {
+): (taskRuns: readonly TaskRun[]) => readonly TaskRun[] {
   const all = byHost.flat();
-  const first = all.find(({ step }) => step.resource === title);
+  const first = all.find(({ task }) => task.resource === title);
   if (!first) {
-    const titles = [...new Set(all.map(({ step }) => step.resource))];
+    const titles = [...new Set(all.map(({ task }) => task.resource))];
     throw new Problem(`no task is called "${title}"`, {
       hint: suggestion(title, titles) ?? '--list-tasks shows all titles',
     });
   }
   const order = playbook.plays.flatMap((play) => play.roles.map((role) => `${play.name}\0${role.name}`));
-  const place = ({ step }: Item): number => order.indexOf(`${step.play}\0${step.role}`);
-  return (items) => {
-    const at = items.findIndex(({ step }) => step.resource === title);
-    return at >= 0 ? items.slice(at) : items.filter((item) => place(item) >= place(first));
+  const place = ({ task }: TaskRun): number => order.indexOf(`${task.play}\0${task.role}`);
+  return (taskRuns) => {
+    const at = taskRuns.findIndex(({ task }) => task.resource === title);
+    return at >= 0 ? taskRuns.slice(at) : taskRuns.filter((taskRun) => place(taskRun) >= place(first));
   };
 }
 

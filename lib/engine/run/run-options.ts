@@ -1,7 +1,7 @@
 import { type ExitCode, exitCode } from '../problem/problem.ts';
 import type { Change } from '../resource/resource.ts';
 import type { ConfirmEach } from './converge.ts';
-import type { HostSummary, Step } from './events.ts';
+import type { HostSummary, Task } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
 import type { OwnValues } from './playbook.ts';
@@ -32,7 +32,7 @@ export interface RunOptions {
   /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
   readonly assumedStopped?: ReadonlySet<string> | undefined;
   /** Why a change is not made, undefined where it may be made. Default: all may be made. */
-  readonly refuses?: ((step: Step, change: Change | undefined) => string | undefined) | undefined;
+  readonly refuses?: ((task: Task, change: Change | undefined) => string | undefined) | undefined;
 }
 
 export interface RunResult {

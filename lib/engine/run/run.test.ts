@@ -70,7 +70,7 @@ async function runWith(
     (event) => events.push(event),
   );
   const outcomes = events.flatMap((e) =>
-    e.type === 'resource-done' ? [`${e.step.host} ${e.step.resource} ${e.outcome}`] : [],
+    e.type === 'resource-done' ? [`${e.task.host} ${e.task.resource} ${e.outcome}`] : [],
   );
   return { result, events, outcomes };
 }

@@ -14,7 +14,7 @@ import { appending, beginLine, endLine } from './lock/journal.ts';
 import { type Locks, lockHosts } from './lock/locks.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
-import { itemsFor, playHosts, startingAt } from './prepare.ts';
+import { playHosts, startingAt, taskRunsFor } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
 import { TurnTaking } from './turn-taking.ts';
 
@@ -130,7 +130,7 @@ class Run<V> {
     await this.#leaveOutEarlierTasks();
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
     for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
-      const hosts = reachable.filter(({ items }) => items.some(({ step }) => step.play === play.name));
+      const hosts = reachable.filter(({ taskRuns }) => taskRuns.some(({ task }) => task.play === play.name));
       await this.turns.order(play, hosts);
     }
     const mayChange = !check && !interrupt.aborted;
@@ -193,7 +193,7 @@ class Run<V> {
     const host = new HostRun(target.name, session, this.#emit);
     this.#hosts.set(target.name, host);
     await host.timed(async () => {
-      host.items = await itemsFor(this.#playbook, this.#inventory, target, session.facts, this.#options);
+      host.taskRuns = await taskRunsFor(this.#playbook, this.#inventory, target, session.facts, this.#options);
       // --start-at needs the tasks of all hosts.
       if (startAt === undefined) await host.checkAll();
     });
@@ -204,9 +204,9 @@ class Run<V> {
     const { startAt } = this.#options;
     const hosts = [...this.#hosts.values()];
     if (startAt === undefined || hosts.length === 0) return;
-    const items = hosts.map((host) => host.items);
-    const rest = startingAt(startAt, items, this.#playbook);
-    for (const host of hosts) host.items = rest(host.items);
+    const taskRuns = hosts.map((host) => host.taskRuns);
+    const rest = startingAt(startAt, taskRuns, this.#playbook);
+    for (const host of hosts) host.taskRuns = rest(host.taskRuns);
     await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
   }
 
@@ -215,7 +215,7 @@ class Run<V> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
     // Two runs that take turns must not meet at a gateway.
-    const desks = reachable.some(({ items }) => items.some(({ turn }) => turn)) ? this.turns.sessions : [];
+    const desks = reachable.some(({ taskRuns }) => taskRuns.some(({ turn }) => turn)) ? this.turns.sessions : [];
     const sessions = new Map([...desks, ...reachable.map(({ name, session }) => [name, session] as const)]);
     this.#locks = await lockHosts(
       [...sessions].map(([name, session]) => lockedHost(name, session)),
@@ -225,11 +225,11 @@ class Run<V> {
         lost: (host) => this.#lose(host),
         without: (name, why) => {
           const host = this.#hosts.get(name);
-          host?.stop(host.items[0]?.step.play ?? '', why);
+          host?.stop(host.taskRuns[0]?.task.play ?? '', why);
         },
       },
     );
-    if (this.#locks.endedSince(this.#startedAt)) await Promise.all(reachable.map((host) => host.check(host.items)));
+    if (this.#locks.endedSince(this.#startedAt)) await Promise.all(reachable.map((host) => host.check(host.taskRuns)));
   }
 
   #lose(host: string): void {
@@ -253,7 +253,7 @@ class Run<V> {
     };
     const { lock } = this.#options;
     if (lock)
-      for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.items, Date.now())));
+      for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.taskRuns, Date.now())));
     const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.turns };
     return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
   }
@@ -261,12 +261,12 @@ class Run<V> {
 
 /** Check mode: reports the plan, in order. A failed `must` is a failure in both modes. */
 function reportPlan(host: HostRun, tasks: readonly Planned[]): void {
-  for (const task of tasks) {
-    const { step, outcome, differences, note, error } = task;
-    host.done(step, outcome, { differences, note, error, commands: commandsOf(task) });
+  for (const planned of tasks) {
+    const { task, outcome, differences, note, error } = planned;
+    host.done(task, outcome, { differences, note, error, commands: commandsOf(planned) });
     if (!(error instanceof ConnectionLost)) continue;
     // All later tasks would report the same.
-    host.stop(step.play, 'the connection was lost');
+    host.stop(task.play, 'the connection was lost');
     return;
   }
 }

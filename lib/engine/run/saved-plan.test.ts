@@ -15,7 +15,7 @@ const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<u
   hosts: [{ name: 'h', groups: ['g'], connection: thisMachine, vars: { port, password: new Secret(password) } }],
 });
 const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
-  step: { host: 'h', play: 'p', role: 'r', resource },
+  task: { host: 'h', play: 'p', role: 'r', resource },
   outcome: 'pending',
   differences: [{ what: 'mode', was: '0644', wanted: '0600' }],
   note: undefined,

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
-import type { Action } from '../host/action.ts';
+import type { Step } from '../host/step.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import { parseJson } from '../text/parse-json.ts';
-import type { Step } from './events.ts';
+import type { Task } from './events.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -98,9 +98,9 @@ export function makePlan(
   };
 }
 
-function savedTask({ step, outcome, predicted, differences, note, steps }: Planned, key: Buffer): SavedTask[] {
+function savedTask({ task, outcome, predicted, differences, note, steps }: Planned, key: Buffer): SavedTask[] {
   if (outcome !== 'pending' && outcome !== 'unknown') return [];
-  const { play, role, resource } = step;
+  const { play, role, resource } = task;
   const saved = { play, role, resource, outcome, predicted, differences: [...differences] };
   return [
     { ...saved, ...(note !== undefined && { note }), ...(steps && { steps: steps.map((each) => stepOf(each, key)) }) },
@@ -108,7 +108,7 @@ function savedTask({ step, outcome, predicted, differences, note, steps }: Plann
 }
 
 /** A step as it is saved: with everything that is sent to the host, and without a secret. */
-function stepOf(step: Action, key: Buffer): SavedStep {
+function stepOf(step: Step, key: Buffer): SavedStep {
   const saved = (bytes: string | Buffer | Secret, secret = false) => contentOf(bytes, secret, key);
   switch (step.do) {
     case 'write':
@@ -191,7 +191,7 @@ function textOf(file: string): string {
   }
 }
 
-const sameTask = (a: Pick<Step, 'play' | 'role' | 'resource'>, b: Pick<Step, 'play' | 'role' | 'resource'>): boolean =>
+const sameTask = (a: Pick<Task, 'play' | 'role' | 'resource'>, b: Pick<Task, 'play' | 'role' | 'resource'>): boolean =>
   a.play === b.play && a.role === b.role && a.resource === b.resource;
 
 /**
@@ -200,9 +200,9 @@ const sameTask = (a: Pick<Step, 'play' | 'role' | 'resource'>, b: Pick<Step, 'pl
  */
 export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNullable<RunOptions['refuses']> {
   const key = contentKey(inventory, plan.inventory.salt);
-  return (step, change) => {
-    const tasks = plan.hosts.find(({ host }) => host === step.host)?.tasks ?? [];
-    const planned = tasks.find((each) => sameTask(each, step));
+  return (task, change) => {
+    const tasks = plan.hosts.find(({ host }) => host === task.host)?.tasks ?? [];
+    const planned = tasks.find((each) => sameTask(each, task));
     if (!planned) return 'this is not in the plan';
     if (planned.outcome === 'unknown' || !planned.steps || change instanceof Problem) return undefined;
     const steps = (change ?? []).map((each) => stepOf(each, key));
@@ -238,7 +238,7 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
   const failing = now.flatMap(({ tasks }) =>
     tasks
       .filter(({ outcome }) => outcome === 'failed')
-      .map(({ step }) => new Problem(`${step.host}: ${step.role}: ${step.resource}: it fails now`)),
+      .map(({ task }) => new Problem(`${task.host}: ${task.role}: ${task.resource}: it fails now`)),
   );
   const key = contentKey(inventory, plan.inventory.salt);
   const problems = now.flatMap(({ host, tasks }) => {

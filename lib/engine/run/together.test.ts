@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Action, command } from '../host/action.ts';
-import { scriptOf } from '../host/action-script.ts';
 import type { Reader } from '../host/host.ts';
+import { command, type Step } from '../host/step.ts';
+import { scriptOf } from '../host/step-script.ts';
 import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../host/testing/local-connection.ts';
 import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
@@ -30,7 +30,7 @@ async function runHere(
 }
 
 /** A file that exists once its steps are made. */
-const made = (path: string, ...steps: Action[]): Resource =>
+const made = (path: string, ...steps: Step[]): Resource =>
   task(path, { check: async (host) => ((await host.stat(path)) ? ok : drift('it is missing', steps)) });
 const touch = (path: string) => made(path, command`touch ${path}`);
 
@@ -371,7 +371,7 @@ test('Ctrl-C stops between two changes of one script, and what was made is repor
     [touch(at('a')), slow, touch(at('c')), touch(at('d'))],
     { interrupt: controller.signal },
     (event) => {
-      if (event.type === 'resource-started' && event.step.resource === at('b')) controller.abort();
+      if (event.type === 'resource-started' && event.task.resource === at('b')) controller.abort();
     },
   );
   expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} changed`]);

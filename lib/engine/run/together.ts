@@ -1,10 +1,10 @@
-import type { Action } from '../host/action.ts';
-import { scriptOf } from '../host/action-script.ts';
 import type { ChangesMade } from '../host/changes/make-changes.ts';
 import { type RecordedRead, repeating } from '../host/reads/recorded-read.ts';
+import type { Step } from '../host/step.ts';
+import { scriptOf } from '../host/step-script.ts';
 import { Failure, Problem } from '../problem/problem.ts';
 import { describeVerdict, type Resource, type Verdict } from '../resource/resource.ts';
-import type { HostRun, Item, ItemChange } from './host-run.ts';
+import type { HostRun, TaskRun, TaskRunChange } from './host-run.ts';
 
 /** The most changes of one request. */
 export const mostTogether = 60;
@@ -23,30 +23,34 @@ export function travelsAlone({ work, everyHost }: Resource): boolean {
 }
 
 /** Items whose changes travel in one request. The last one has a change. */
-type Together = readonly { readonly item: Item; readonly before: Verdict; readonly change: ItemChange | undefined }[];
+type Together = readonly {
+  readonly taskRun: TaskRun;
+  readonly before: Verdict;
+  readonly change: TaskRunChange | undefined;
+}[];
 
 /**
- * The first items, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
+ * The first tasks, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
  *
  * @param fits whether a change may be made without a question
  * @returns undefined if the first that is not ok has no such change
  */
 export function changesTogether(
   host: HostRun,
-  items: readonly Item[],
-  fits: (item: Item) => boolean,
+  taskRuns: readonly TaskRun[],
+  fits: (taskRun: TaskRun) => boolean,
 ): Together | undefined {
   const all: Together[number][] = [];
   let reads: RecordedRead[] = [];
   let end = 0;
   let count = 0;
   let size = 0;
-  for (const item of items) {
-    const { seen, resource, seenIn } = item;
+  for (const taskRun of taskRuns) {
+    const { seen, resource, seenIn } = taskRun;
     if (!seen || seen.is === 'error' || seenIn !== host.state) break;
-    if (count > 0) reads.push(...item.reads);
+    if (count > 0) reads.push(...taskRun.reads);
     if (seen.is === 'ok') {
-      all.push({ item, before: seen, change: undefined });
+      all.push({ taskRun, before: seen, change: undefined });
       continue;
     }
     if (
@@ -55,12 +59,12 @@ export function changesTogether(
       seen.is !== 'drift' ||
       !seen.change ||
       seen.change instanceof Problem ||
-      !fits(item)
+      !fits(taskRun)
     )
       break;
     size += seen.change.reduce((sum, step) => sum + sizeOf(step), 0);
     if ((count > 0 && size > mostContent) || count === mostTogether) break;
-    all.push({ item, before: seen, change: { item, steps: seen.change, conditions: repeating(reads) } });
+    all.push({ taskRun, before: seen, change: { taskRun, steps: seen.change, conditions: repeating(reads) } });
     reads = [];
     count += 1;
     end = all.length;
@@ -71,16 +75,21 @@ export function changesTogether(
 /**
  * Makes the changes in one request, and proves each by its check in the same request.
  *
- * @param checked the items that are checked after the changes: those of the changes, and later ones
- * @returns how many items are done, and why the host stops
+ * @param checked the tasks that are checked after the changes: those of the changes, and later ones
+ * @returns how many tasks are done, and why the host stops
  */
-export async function changeTogether(host: HostRun, together: Together, checked: readonly Item[], stop: AbortSignal) {
+export async function changeTogether(
+  host: HostRun,
+  together: Together,
+  checked: readonly TaskRun[],
+  stop: AbortSignal,
+) {
   const changes = together.flatMap(({ change }) => change ?? []);
   const starts: number[] = [];
   const started = (at: number) => {
     starts[at] = performance.now();
-    const item = changes[at]?.item;
-    if (item) host.started(item.step);
+    const taskRun = changes[at]?.taskRun;
+    if (taskRun) host.started(taskRun.task);
   };
   const made = await host.makeChanges(changes, checked, stop, started);
   const now = performance.now();
@@ -88,7 +97,7 @@ export async function changeTogether(host: HostRun, together: Together, checked:
   return report(host, together, made, seconds);
 }
 
-/** Reports the outcome of each item, in order. An unproved change stops the host, and those after it that were made are reported. */
+/** Reports the outcome of each task, in order. An unproved change stops the host, and those after it that were made are reported. */
 function report(
   host: HostRun,
   together: Together,
@@ -98,10 +107,10 @@ function report(
   let failed: string | undefined;
   let handled = 0;
   let change = 0;
-  const okBefore: Item[] = [];
-  for (const [at, { item, before, change: ready }] of together.entries()) {
+  const okBefore: TaskRun[] = [];
+  for (const [at, { taskRun, before, change: ready }] of together.entries()) {
     if (!ready) {
-      okBefore.push(item);
+      okBefore.push(taskRun);
       continue;
     }
     const isMade = change < made;
@@ -111,24 +120,24 @@ function report(
       continue;
     }
     if (!isMade && (change > made || error === undefined)) break;
-    for (const { step } of okBefore.splice(0)) host.done(step, 'ok');
-    const fault = isMade ? unproved(item, before) : error;
+    for (const { task } of okBefore.splice(0)) host.done(task, 'ok');
+    const fault = isMade ? unproved(taskRun, before) : error;
     const drift = before.is === 'drift' ? { differences: before.differences, note: before.note } : {};
     const details = { ...drift, error: fault, seconds: seconds(change) };
-    host.done(item.step, fault === undefined ? 'changed' : 'failed', details);
-    if (fault !== undefined) failed ??= `${item.step.resource} failed`;
+    host.done(taskRun.task, fault === undefined ? 'changed' : 'failed', details);
+    if (fault !== undefined) failed ??= `${taskRun.task.resource} failed`;
     change += 1;
     handled = at + 1;
   }
   return { handled, failed };
 }
 
-function sizeOf(step: Action): number {
+function sizeOf(step: Step): number {
   return (step.do === 'run' ? step.command.length : 0) + (scriptOf(step).stdin?.length ?? 0);
 }
 
 /** Why a change is not proved by the check after it. */
-function unproved({ seen, resource }: Item, before: Verdict): unknown {
+function unproved({ seen, resource }: TaskRun, before: Verdict): unknown {
   if (resource.provesItself) return undefined;
   if (seen?.is === 'error') return seen.error;
   return seen?.is === 'ok' ? undefined : didNotConverge(before, seen ?? before);

@@ -157,7 +157,7 @@ class World {
       (event) => events.push(event),
     );
     const outcomes = events.flatMap((event) =>
-      event.type === 'resource-done' ? [`${event.step.host} ${event.step.resource} ${event.outcome}`] : [],
+      event.type === 'resource-done' ? [`${event.task.host} ${event.task.resource} ${event.outcome}`] : [],
     );
     const stopped = Object.fromEntries(
       result.hosts.filter((host) => host.stopped).map((host) => [host.host, host.stopped]),
@@ -224,7 +224,7 @@ test('check mode shows turns, and changes nothing', async () => {
   const { events, code } = await world.run({ check: true });
   const pending = events.flatMap((event) =>
     event.type === 'resource-done' && event.outcome === 'pending'
-      ? [`${event.step.host} ${event.step.role}: ${event.step.resource} (${event.note})`]
+      ? [`${event.task.host} ${event.task.role}: ${event.task.resource} (${event.note})`]
       : [],
   );
   expect([code, world.log]).toEqual([2, []]);

@@ -6,9 +6,9 @@ import { Failure } from '../problem/problem.ts';
 import { applyDrift } from '../resource/apply-drift.ts';
 import { driftOf, type Resource, type Verdict, type Work } from '../resource/resource.ts';
 import { type ChangeOptions, quitByOperator } from './converge.ts';
-import type { Listener, Step } from './events.ts';
+import type { Listener, Task } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { HostRun, Item } from './host-run.ts';
+import type { HostRun, TaskRun } from './host-run.ts';
 import { type Planned, plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { coveredBy, playHosts, turnsOf } from './prepare.ts';
@@ -60,7 +60,8 @@ export class TurnTaking<V> {
     const { inventory, options } = this.#run;
     const turns = turnsOf(play, inventory);
     if (!turns && (play.turns || play.serial === undefined)) return [hosts];
-    if (moved) await Promise.all(hosts.map((host) => host.check(host.items.filter((item) => isOf(play, item)))));
+    if (moved)
+      await Promise.all(hosts.map((host) => host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun)))));
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
       hosts.filter((host) => !due.includes(host)),
@@ -68,7 +69,7 @@ export class TurnTaking<V> {
     ];
     if (turns) return this.#takeTurns(play, turns, hosts, split);
     const isDue = (task: Planned) => isOf(play, task) && (task.outcome === 'pending' || task.outcome === 'unknown');
-    return split(hosts.filter(({ items }) => plannedTasks(items).some(isDue)));
+    return split(hosts.filter(({ taskRuns }) => plannedTasks(taskRuns).some(isDue)));
   }
 
   async #takeTurns(
@@ -77,7 +78,7 @@ export class TurnTaking<V> {
     hosts: readonly HostRun[],
     split: (due: readonly HostRun[]) => readonly (readonly HostRun[])[],
   ): Promise<readonly (readonly HostRun[])[]> {
-    for (const host of hosts) host.items = host.items.filter((item) => !(item.turn && isOf(play, item)));
+    for (const host of hosts) host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOf(play, taskRun)));
     await this.#reachDesks(turns);
     const { serving, left } = await this.#standing(turns);
     const { inventory } = this.#run;
@@ -92,14 +93,14 @@ export class TurnTaking<V> {
     for (const host of covered) {
       const turn = order.findIndex((batch) => batch.includes(host));
       const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
-      const item = (kind: 'leave' | 'back') => this.#item(kind, host, play, turns, note);
+      const taskRun = (kind: 'leave' | 'back') => this.#taskRun(kind, host, play, turns, note);
       // One that a killed run left out may not be well before the last play of its turn.
       const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
-      const back = comesBack ? [item('back')] : [];
-      const leave = turn > 0 ? [item('leave')] : [];
+      const back = comesBack ? [taskRun('back')] : [];
+      const leave = turn > 0 ? [taskRun('leave')] : [];
       await host.check([...leave, ...back]);
-      host.items = host.items.toSpliced(host.items.findLastIndex((each) => isOf(play, each)) + 1, 0, ...back);
-      host.items = host.items.toSpliced(first.get(host) ?? 0, 0, ...leave);
+      host.taskRuns = host.taskRuns.toSpliced(host.taskRuns.findLastIndex((each) => isOf(play, each)) + 1, 0, ...back);
+      host.taskRuns = host.taskRuns.toSpliced(first.get(host) ?? 0, 0, ...leave);
     }
     return order;
   }
@@ -132,15 +133,15 @@ export class TurnTaking<V> {
    */
   async abandon(host: HostRun, play: Play<V>, why: string, { stop }: Pick<ChangeOptions, 'stop'>): Promise<string> {
     const { interrupt } = this.#run.options;
-    const leave = host.items.find((item) => item.turn === 'leave' && item.step.play === play.name);
+    const leave = host.taskRuns.find((taskRun) => taskRun.turn === 'leave' && taskRun.task.play === play.name);
     // Another run has taken the lock of this one: the turn is its own now.
     if (!play.turns || !leave || (stop.aborted && !interrupt.aborted)) return why;
     if (!interrupt.aborted && why !== quitByOperator && leave.seen?.is === 'ok') {
       this.leftOut.push(host.name);
       return `${why}; ${play.turns.staysOut}`;
     }
-    const undo = this.#item('undo', host, play, play.turns);
-    return undo.resource.work(host.writerFor(undo.step)).then(
+    const undo = this.#taskRun('undo', host, play, play.turns);
+    return undo.resource.work(host.writerFor(undo.task)).then(
       () => why,
       (error) => `${why}; its turn was not undone: ${error instanceof Error ? error.message : error}`,
     );
@@ -152,17 +153,17 @@ export class TurnTaking<V> {
    */
   #firstDisturbing(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
     const others = this.#run.playbook.plays.filter((each) => each.turns && each !== play).map(({ name }) => name);
-    const at = plannedTasks(host.items).findIndex(({ step, outcome, differences }, place) => {
-      if (outcome !== 'pending' || others.includes(step.play)) return false;
-      return host.items[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
+    const at = plannedTasks(host.taskRuns).findIndex(({ task, outcome, differences }, place) => {
+      if (outcome !== 'pending' || others.includes(task.play)) return false;
+      return host.taskRuns[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
     });
-    return host.items[at]?.step.play === play.name ? at : undefined;
+    return host.taskRuns[at]?.task.play === play.name ? at : undefined;
   }
 
   #takesTurnsAfter(host: HostRun, play: Play<V>): boolean {
     const { plays } = this.#run.playbook;
     const later = plays.slice(plays.indexOf(play) + 1).filter(({ turns }) => turns);
-    return later.some(({ name }) => host.items.some(({ step, turn }) => step.play === name && !turn));
+    return later.some(({ name }) => host.taskRuns.some(({ task, turn }) => task.play === name && !turn));
   }
 
   /**
@@ -170,12 +171,12 @@ export class TurnTaking<V> {
    *
    * @param note shown in a plan
    */
-  #item(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
+  #taskRun(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
     const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
     const name = parts[0]?.resource.name ?? kind;
-    const step = { host: host.name, play: play.name, role: 'turn', resource: name };
+    const task = { host: host.name, play: play.name, role: 'turn', resource: name };
     const effect = `turn of ${host.name}`;
-    const make = () => this.#make(parts, step);
+    const make = () => this.#make(parts, task);
     const resource: Work = {
       name,
       ...(kind === 'leave' && { changes: () => [effect] }),
@@ -191,12 +192,12 @@ export class TurnTaking<V> {
       },
     };
     const turn = kind === 'undo' ? 'back' : kind;
-    return { step, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies Item;
+    return { task, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies TaskRun;
   }
 
   /** Makes the parts of a task at all desks, and throws the first error only after the last one has ended. */
-  async #make(parts: readonly Part<V>[], step: Step): Promise<void> {
-    const report = (progress: Progress) => this.#run.emit({ type: 'progress', step, progress });
+  async #make(parts: readonly Part<V>[], task: Task): Promise<void> {
+    const report = (progress: Progress) => this.#run.emit({ type: 'progress', task, progress });
     const made = await Promise.allSettled(
       parts.map(({ session, resource }) => session && applyDrift(session, resource, report)),
     );
@@ -205,8 +206,8 @@ export class TurnTaking<V> {
 }
 
 /** Whether a task is of a play. */
-function isOf({ name }: Play<never>, { step }: Pick<Item, 'step'>): boolean {
-  return step.play === name;
+function isOf({ name }: Play<never>, { task }: Pick<TaskRun, 'task'>): boolean {
+  return task.play === name;
 }
 
 /** The drift of all parts, each difference with the name of its desk. */

@@ -1,4 +1,4 @@
-import { write } from '../../engine/host/action.ts';
+import { write } from '../../engine/host/step.ts';
 import { Failure, type Problem } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';

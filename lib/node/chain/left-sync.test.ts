@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 

@@ -1,4 +1,4 @@
-import { makeDirectory } from '../../engine/host/action.ts';
+import { makeDirectory } from '../../engine/host/step.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 

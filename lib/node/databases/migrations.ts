@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type Action, command } from '../../engine/host/action.ts';
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
+import { command, type Step } from '../../engine/host/step.ts';
 import { versionOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { stateDatabase } from './databases.ts';
@@ -114,7 +114,7 @@ async function readMigrations(host: Reader, target: SqlTarget) {
 /**
  * The step that renames a migration of a pool database. It changes nothing where the rows are no longer as `findMigrations` saw them.
  */
-export function renameMigration(vars: Variables, { was, wanted }: Extract<Found, { is: 'renamed' }>): Action {
+export function renameMigration(vars: Variables, { was, wanted }: Extract<Found, { is: 'renamed' }>): Step {
   const { container, user, database } = poolDatabase(vars);
   const [from, to] = [sqlLiteral(was), sqlLiteral(wanted)];
   const statement = `update public.gorp_migrations set id = ${to} where id = ${from} and not exists (select from public.gorp_migrations where id = ${to})`;

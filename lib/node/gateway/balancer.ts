@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import exporters from '../../../roles/exporters.ts';
 import gateway from '../../../roles/gateway.ts';
 import gatewayCertificate from '../../../roles/gateway-certificate.ts';
-import type { Action } from '../../engine/host/action.ts';
+import type { Step } from '../../engine/host/step.ts';
 import { ok } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
@@ -67,6 +67,6 @@ test('the end of the certificate is measured', async () => {
   const settings = all.find((resource) => resource.name.includes('metrics.conf'));
   const verdict = await settings?.check(fakeHost([]));
   const steps = verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [];
-  const written = steps.flatMap((step: Action) => (step.do === 'write' ? step.content.toString() : [])).join('');
+  const written = steps.flatMap((step: Step) => (step.do === 'write' ? step.content.toString() : [])).join('');
   expect(written).toMatch(/^CERTIFICATES='?\/etc\/rpc-node\/gateway\/acme\.pem'?$/m);
 });

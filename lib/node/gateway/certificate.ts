@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { driftOf, type Resource } from '../../engine/resource/resource.ts';
 import type { AcmeCertificate } from '../variables/variables.ts';
 import { acmeProgram } from './paths.ts';

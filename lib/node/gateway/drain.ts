@@ -1,5 +1,5 @@
-import { command } from '../../engine/host/action.ts';
 import type { Progress, Reader, Writer } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import {

@@ -1,6 +1,6 @@
-import { command } from '../../engine/host/action.ts';
 import type { Reader, Writer } from '../../engine/host/host.ts';
 import { lastWords } from '../../engine/host/last-words.ts';
+import { command } from '../../engine/host/step.ts';
 import { Failure, type Problem } from '../../engine/problem/problem.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { pause } from '../../engine/resource/job/pause.ts';

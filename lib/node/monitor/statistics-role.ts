@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../../engine/host/action.ts';
 import type { CommandOptions } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import { checkedAgainAfter, drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';

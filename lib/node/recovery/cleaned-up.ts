@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { dataFolder } from '../variables/data-folders.ts';

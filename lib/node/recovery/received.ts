@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../../engine/host/action.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { command } from '../../engine/host/step.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';

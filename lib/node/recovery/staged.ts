@@ -1,5 +1,5 @@
-import { command } from '../../engine/host/action.ts';
 import type { Reader } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';

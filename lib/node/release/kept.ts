@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';

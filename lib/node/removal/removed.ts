@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import { driftOf, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';

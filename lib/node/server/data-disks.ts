@@ -1,8 +1,8 @@
-import { command } from '../../engine/host/action.ts';
 import type { Facts } from '../../engine/host/facts/facts.ts';
 import type { FstabEntry } from '../../engine/host/facts/fstab.ts';
 import type { Reader } from '../../engine/host/host.ts';
 import { readProgram, readScript } from '../../engine/host/script.ts';
+import { command } from '../../engine/host/step.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';

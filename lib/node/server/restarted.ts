@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { containerChange, drift, ok, refused, type Work } from '../../engine/resource/resource.ts';
 import type { ServiceName } from '../variables/services.ts';

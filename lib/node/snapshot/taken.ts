@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { inRootsFolder } from '../../engine/host/action-script.ts';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { inRootsFolder } from '../../engine/host/step-script.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';

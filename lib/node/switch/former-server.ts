@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { command } from '../../engine/host/action.ts';
 import type { Reader } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { dataFolder } from '../variables/data-folders.ts';

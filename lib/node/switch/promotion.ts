@@ -1,4 +1,4 @@
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';

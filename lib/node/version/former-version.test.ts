@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import formerVersion from '../../../roles/former-version.ts';
-import { command } from '../../engine/host/action.ts';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
+import { command } from '../../engine/host/step.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import { role } from '../../engine/resource/role.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
@@ -82,9 +82,9 @@ async function deploy(fleet: Fleet, options: Partial<RunOptions> & { unreachable
   await run(playbook<Variables>('test', 'tests.', plays), inventory, open, all, (event) => events.push(event));
   return events.flatMap((event) => {
     if (event.type !== 'resource-done' || event.outcome === 'ok') return [];
-    const { step, outcome, note, error } = event;
+    const { task, outcome, note, error } = event;
     const why = error instanceof Error ? error.message : outcome === 'unknown' ? note : undefined;
-    return [`${step.host} ${outcome} ${step.resource}${why ? `: ${why}` : ''}`];
+    return [`${task.host} ${outcome} ${task.resource}${why ? `: ${why}` : ''}`];
   });
 }
 

@@ -1,5 +1,5 @@
-import { command } from '../../engine/host/action.ts';
 import type { ContainerState, Reader } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import type { EveryHost, Resource, Verdict } from '../../engine/resource/resource.ts';
 import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';

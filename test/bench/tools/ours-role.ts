@@ -1,5 +1,5 @@
-import { command } from '../../../lib/engine/host/action.ts';
 import type { Reader } from '../../../lib/engine/host/host.ts';
+import { command } from '../../../lib/engine/host/step.ts';
 import { directory } from '../../../lib/engine/resource/file/directory.ts';
 import { file } from '../../../lib/engine/resource/file/file.ts';
 import { line } from '../../../lib/engine/resource/file/line.ts';

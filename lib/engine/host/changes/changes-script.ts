@@ -1,13 +1,13 @@
-import type { Action } from '../action.ts';
-import { inText, scriptOf } from '../action-script.ts';
 import { quote } from '../quote.ts';
 import type { Repeated } from '../reads/recorded-read.ts';
 import { readScript, sharedWords, withArguments } from '../script.ts';
+import type { Step } from '../step.ts';
+import { inText, scriptOf } from '../step-script.ts';
 import { laneWatch } from '../transport/time-limit.ts';
 
 /** A change: its steps, and what repeats the reads of its check and of the checks since the change before it. */
 export interface ReadyChange {
-  readonly steps: readonly Action[];
+  readonly steps: readonly Step[];
   /** Left out for the first change of a request: nothing came between its check and it. */
   readonly conditions?: Repeated;
 }
@@ -42,7 +42,7 @@ __same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 
   };
 }
 
-function stepLine(step: Action, number: number, secrets: string[], word: (text: string) => string): string {
+function stepLine(step: Step, number: number, secrets: string[], word: (text: string) => string): string {
   const { text, stdin, seconds, allow, isSecret } = scriptOf(step);
   const run = `__do ${number} ${seconds} ' ${allow.join(' ')} ' ${word(text)}`;
   if (stdin === undefined) return `${run} </dev/null`;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Secret } from '../../secret/secret.ts';
-import { command } from '../action.ts';
 import type { Connection } from '../connection.ts';
+import { command } from '../step.ts';
 import { connectLocally, temporaryDirectory } from '../testing/local-connection.ts';
 import { makeChanges } from './make-changes.ts';
 

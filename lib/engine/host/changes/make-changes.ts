@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { type Action, describeAction, ownFailure } from '../action.ts';
-import { changedMeanwhile, scriptOf } from '../action-script.ts';
 import type { Connection } from '../connection.ts';
 import type { Reader } from '../host.ts';
 import { CommandFailed, Output } from '../output.ts';
@@ -10,6 +8,8 @@ import { batchSentBy, readTimeout, send } from '../reads/batch.ts';
 import { parseBatchReply } from '../reads/batch-reply.ts';
 import { type BatchCommand, batchScript } from '../reads/batch-script.ts';
 import { type RecordedRead, recorded } from '../reads/recorded-read.ts';
+import { describeStep, ownFailure, type Step } from '../step.ts';
+import { changedMeanwhile, scriptOf } from '../step-script.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
 
 /** How changes in one request ended: the number of those that were made, and what happened to the next one. */
@@ -140,7 +140,7 @@ function resultOf(
   };
 }
 
-function titleOf(step: Action): string {
+function titleOf(step: Step): string {
   if (step.do === 'run') return step.command;
-  return step.do === 'write' || step.do === 'rewrite' ? `${step.do} ${quote(step.path)}` : describeAction(step);
+  return step.do === 'write' || step.do === 'rewrite' ? `${step.do} ${quote(step.path)}` : describeStep(step);
 }

@@ -44,7 +44,7 @@ export class RunState {
         this.#phase = 'changing';
         break;
       case 'resource-done': {
-        const { host } = event.step;
+        const { host } = event.task;
         const left = this.#left.get(host);
         if (left !== undefined) this.#left.set(host, left - 1);
         if (event.outcome === 'failed') this.#failed.add(host);

@@ -45,13 +45,13 @@ export class RunningTasks {
         this.#tasks.set(event.host, event.tasks);
         break;
       case 'resource-started': {
-        const { host, role, resource } = event.step;
+        const { host, role, resource } = event.task;
         const task = oneLine(`${role}: ${resource}`);
         this.#running.set(host, { task, since: this.#now(), progress: undefined, pacer: new Pacer() });
         break;
       }
       case 'progress': {
-        const entry = this.#running.get(event.step.host);
+        const entry = this.#running.get(event.task.host);
         if (!entry) break;
         const progress = { ...event.progress, what: oneLine(event.progress.what) };
         if (entry.progress?.what !== progress.what) entry.pacer = new Pacer();
@@ -60,7 +60,7 @@ export class RunningTasks {
         break;
       }
       case 'resource-done': {
-        const { host } = event.step;
+        const { host } = event.task;
         this.#running.delete(host);
         this.#done.set(host, (this.#done.get(host) ?? 0) + 1);
         break;

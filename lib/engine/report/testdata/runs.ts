@@ -214,12 +214,12 @@ export function killedRun(): readonly TimedEvent[] {
     outcome: 'changed',
     seconds: 8.1,
   });
-  const step = { host: 'db-1', play, role: 'snapshot', resource: 'state and prover databases are restored' };
+  const task = { host: 'db-1', play, role: 'snapshot', resource: 'state and prover databases are restored' };
   const from = run.clock('db-1');
-  run.emit({ type: 'resource-started', step }, from);
+  run.emit({ type: 'resource-started', task }, from);
   for (let passed = 10; passed < 900; passed += 10) {
     const progress = { what: 'restoring', done: passed * 2_000_000, total: 6 * 1024 ** 3, unit: 'bytes' } as const;
-    run.emit({ type: 'progress', step, progress }, from + passed);
+    run.emit({ type: 'progress', task, progress }, from + passed);
   }
   return run.events();
 }

@@ -61,10 +61,10 @@ export class ScriptedRun {
 
   done(host: string, play: string, role: string, resource: string, done: Done = {}): void {
     const { outcome = 'ok', seconds = 0, differences = [], note, error, commands = [] } = done;
-    const step = { host, play, role, resource };
+    const task = { host, play, role, resource };
     const at = this.clock(host) + seconds;
-    if (seconds > 0) this.emit({ type: 'resource-started', step }, this.clock(host));
-    this.emit({ type: 'resource-done', step, outcome, differences, note, error, seconds, commands }, at);
+    if (seconds > 0) this.emit({ type: 'resource-started', task }, this.clock(host));
+    this.emit({ type: 'resource-done', task, outcome, differences, note, error, seconds, commands }, at);
     this.#clocks.set(host, at + 0.002);
     this.#own.set(host, (this.#own.get(host) ?? 0) + seconds);
     const counts = this.#counts.get(host) ?? none();

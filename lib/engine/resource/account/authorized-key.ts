@@ -1,4 +1,4 @@
-import { command } from '../../host/action.ts';
+import { command } from '../../host/step.ts';
 import { inTheWay, isFileOrLink, kindOf } from '../file/attributes.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { localUsers } from './accounts-file.ts';

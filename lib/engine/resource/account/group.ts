@@ -1,4 +1,4 @@
-import { command } from '../../host/action.ts';
+import { command } from '../../host/step.ts';
 import { drift, ok, type Resource, refused } from '../resource.ts';
 import { localGroups } from './accounts-file.ts';
 

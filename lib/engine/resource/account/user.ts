@@ -1,5 +1,5 @@
-import { type Action, command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command, type Step } from '../../host/step.ts';
 import { drift, driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { localGroups, localUsers } from './accounts-file.ts';
 
@@ -38,7 +38,7 @@ export function user(name: string, { uid, groups = [], shell = '/bin/bash' }: Us
         );
       }
       const isOther = found.shell !== shell;
-      const change: Action[] = [
+      const change: Step[] = [
         ...(isOther ? [command`usermod --shell ${shell} ${name}`] : []),
         ...(missing.left.length > 0 ? [command`usermod --append --groups ${missing.left.join(',')} ${name}`] : []),
       ];

@@ -1,5 +1,5 @@
-import { type Action, command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command, type Step } from '../../host/step.ts';
 import { drift, ok, type Resource, refused, unknownUntil, type Verdict } from '../resource.ts';
 
 /** Of mkfs on a large disk. Seconds. */
@@ -33,7 +33,7 @@ export function formattedDisk(device: string, { format, label }: Format): Resour
 }
 
 /** Looks once more: what is on a disk is lost. */
-function formatting(device: string, label: string): Action {
+function formatting(device: string, label: string): Step {
   return command({ timeoutSeconds: formatLimit })`
     [ -z "$(wipefs --no-act --noheadings --output TYPE ${device} 2>&1)" ] || { echo ${`${device} is not blank any more`} >&2; exit 1; }
     mkfs.ext4 -q -L ${label} ${device} </dev/null`;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
-import { type Action, command, makeDirectory, write } from '../../host/action.ts';
 import { type FstabEntry, parseFstabLine } from '../../host/facts/fstab.ts';
 import type { Reader } from '../../host/host.ts';
+import { command, makeDirectory, type Step, write } from '../../host/step.ts';
 import { readText } from '../file/edited-text.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { fstabLine, sameEntry, withEntry } from './fstab.ts';
@@ -83,7 +83,7 @@ async function read(host: Reader, target: string, device: string) {
 }
 
 /** Root's folders alone: a mount follows links. */
-function mounting(target: string, device: string, isThere: boolean): Action[] {
+function mounting(target: string, device: string, isThere: boolean): Step[] {
   return [
     ...(isThere ? [] : [makeDirectory(target)]),
     command({ rootsFolder: dirname(target) })`mount -t ${type} -o ${options.join(',')} ${device} ${target}`,

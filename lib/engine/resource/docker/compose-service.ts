@@ -1,5 +1,6 @@
-import { type Action, command } from '../../host/action.ts';
 import type { ContainerState, Reader, Writer } from '../../host/host.ts';
+import type { Step } from '../../host/step.ts';
+import { command } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { eventually, type Patience } from '../job/eventually.ts';
 import type { Difference, Verdict, Work } from '../resource.ts';
@@ -84,14 +85,14 @@ function startOf(state: ContainerState | undefined): number {
  *
  * @param isOnlyOld whether it differs in nothing but the files that it has read
  */
-function stepsOf(given: ComposeService, state: ContainerState | undefined, isOnlyOld: boolean): readonly Action[] {
+function stepsOf(given: ComposeService, state: ContainerState | undefined, isOnlyOld: boolean): readonly Step[] {
   const { container } = given;
   if (isLeftByCompose(state)) return [command`docker stop --time ${stopLimit} ${container}`, up(given)];
   return isOnlyOld ? [up(given), command`docker restart --time ${stopLimit} ${container}`] : [up(given)];
 }
 
 /** Version 2 is a plugin of docker, version 1 a separate program; both take the same arguments. */
-function up({ directory, service }: ComposeService): Action {
+function up({ directory, service }: ComposeService): Step {
   const file = `${directory}/docker-compose.yml`;
   return command`
     if docker compose version >/dev/null 2>&1; then compose='docker compose'; else compose=docker-compose; fi

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { command } from '../../host/action.ts';
+import { command } from '../../host/step.ts';
 import { describeProblem } from '../../problem/problem.ts';
 import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
 import { dockerImage } from './docker-image.ts';

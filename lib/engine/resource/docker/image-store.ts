@@ -1,5 +1,5 @@
-import { command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command } from '../../host/step.ts';
 import { jsonFile } from '../file/json-file.ts';
 import { drift, expectation, ok, type Resource, unitChange, type Verdict } from '../resource.ts';
 import { settings } from './data-root.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeAction } from '../../host/action.ts';
+import { describeStep } from '../../host/step.ts';
 import { ok } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { containersOutliveEngine } from './kept-containers.ts';
@@ -10,7 +10,7 @@ const running = [/docker info/, 'false inactive'] as const satisfies readonly [R
 async function stepsOn(answers: readonly (readonly [RegExp, Answer])[], daemon?: string) {
   const read = async () => (daemon === undefined ? undefined : Buffer.from(daemon));
   const verdict = await outlive?.check(fakeHost(answers, { read }));
-  return verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change.map(describeAction) : [];
+  return verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change.map(describeStep) : [];
 }
 
 test('before the engine is installed, its folder is made, and it starts with the setting', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { command, makeDirectory } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command, makeDirectory } from '../../host/step.ts';
 import { directory } from '../file/directory.ts';
 import { readText } from '../file/edited-text.ts';
 import { file } from '../file/file.ts';

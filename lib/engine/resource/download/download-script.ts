@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path/posix';
-import { inRootsFolder } from '../../host/action-script.ts';
 import { shellSettings } from '../../host/shell-settings.ts';
+import { inRootsFolder } from '../../host/step-script.ts';
 
 const program = readFileSync(new URL('../../../../templates/host/download.sh', import.meta.url), 'utf8');
 

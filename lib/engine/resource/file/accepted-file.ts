@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { type Action, command } from '../../host/action.ts';
+import { command, type Step } from '../../host/step.ts';
 import { Problem } from '../../problem/problem.ts';
 import type { Resource } from '../resource.ts';
 import type { Content } from './content.ts';
@@ -47,7 +47,7 @@ export function acceptedFile({ path, content, judge, source, mode, group = 'root
     async check(host) {
       const verdict = await place.check(host);
       if (verdict.is !== 'drift' || !verdict.change || verdict.change instanceof Problem) return verdict;
-      const put: Action = {
+      const put: Step = {
         do: 'write',
         path: trial,
         content: text,

@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, readlinkSync, statSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { giveAccessList } from '../../file/testing/other-users.ts';
-import { makeDirectory } from '../../host/action.ts';
-import { scriptOf } from '../../host/action-script.ts';
 import type { Stat } from '../../host/host.ts';
+import { makeDirectory } from '../../host/step.ts';
+import { scriptOf } from '../../host/step-script.ts';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
 import { ok } from '../resource.ts';
 import { fakeHost, rootsFile } from '../testing/fake-host.ts';

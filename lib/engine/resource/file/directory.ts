@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { makeDirectory } from '../../host/action.ts';
 import type { FileAttributes } from '../../host/host.ts';
+import { makeDirectory } from '../../host/step.ts';
 import { type Difference, drift, driftOf, refused, type Verdict } from '../resource.ts';
 import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
 import { systemFolderAt } from './system-folders.ts';

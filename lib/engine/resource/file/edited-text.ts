@@ -1,5 +1,5 @@
-import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import type { Step } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { inTheWay, isFileOrLink, kindOf } from './attributes.ts';
 import { asText, sha256Of } from './content.ts';
@@ -19,7 +19,7 @@ export async function readText(host: Reader, path: string) {
     return undefined;
   }
   const text = asText(bytes);
-  const to = (content: string): Action => ({ do: 'rewrite', path, was: sha256Of(bytes), content });
+  const to = (content: string): Step => ({ do: 'rewrite', path, was: sha256Of(bytes), content });
   if (text !== undefined) return { text, to };
   throw new Failure(`${path} is not UTF-8 text; the file was not changed`, {
     hint: 'save the file as UTF-8 on the host, then run again',

@@ -1,5 +1,5 @@
-import type { Action } from '../../host/action.ts';
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
+import type { Step } from '../../host/step.ts';
 import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
 import {
   attributeDifferences,
@@ -59,7 +59,7 @@ function make(path: string, wanted: Wanted): FileResource {
       }
       // It may hold others than the known ones.
       const secret = wanted.content !== undefined;
-      const whole: Action = { do: 'write', path, content: wanted.bytes, secret, attributes };
+      const whole: Step = { do: 'write', path, content: wanted.bytes, secret, attributes };
       // Also where only attributes differ: the host keeps a file with this content, except where its name may lead elsewhere.
       return driftOf(differences, [whole]);
     },

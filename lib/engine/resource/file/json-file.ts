@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { write } from '../../host/action.ts';
+import { write } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
-import type { Action } from '../../host/action.ts';
+import type { Step } from '../../host/step.ts';
 import { connectLocally, directoryForAll } from '../../host/testing/local-connection.ts';
 import { recordedRun } from '../../run/testing/recorded-run.ts';
 import { ok, type Resource } from '../resource.ts';
@@ -155,7 +155,7 @@ test("one line for several hosts changes each host's own text", async () => {
     read: () => host.read(other),
     makeChanges: (changes, options) =>
       host.makeChanges(
-        changes.map(({ steps }) => ({ steps: steps.map((step) => ({ ...step, path: other }) as Action) })),
+        changes.map(({ steps }) => ({ steps: steps.map((step) => ({ ...step, path: other }) as Step) })),
         options,
       ),
   };

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix';
-import { type Action, command } from '../../host/action.ts';
-import { inRootsFolder } from '../../host/action-script.ts';
 import { quote } from '../../host/quote.ts';
+import { command, type Step } from '../../host/step.ts';
+import { inRootsFolder } from '../../host/step-script.ts';
 import { Failure, type Problem } from '../../problem/problem.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
@@ -73,7 +73,7 @@ git --no-optional-locks -C ${at} status --porcelain --untracked-files=no || :`;
 }
 
 /** The folder gets its name only when it is complete. */
-function cloned(path: string, repository: string, commit: string): Action {
+function cloned(path: string, repository: string, commit: string): Step {
   return command({ timeoutSeconds, rootsFolder: dirname(path) })`
     export GIT_TERMINAL_PROMPT=0
     unset SUDO_UID

@@ -1,8 +1,8 @@
-import { command } from '../../host/action.ts';
 import type { Progress, Reader, Writer } from '../../host/host.ts';
 import { lastWords } from '../../host/last-words.ts';
 import type { Output } from '../../host/output.ts';
 import { readScript } from '../../host/script.ts';
+import { command } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { withShownAddresses } from '../network/http.ts';
 import { describeVerdict, drift, ok, type Resource, type Verdict, type Work } from '../resource.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { command } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
+import { command } from '../../host/step.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
 import { checkParts, type Part } from '../parts.ts';

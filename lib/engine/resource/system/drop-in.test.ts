@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeAction } from '../../host/action.ts';
+import { describeStep } from '../../host/step.ts';
 import { drift, ok, type Verdict } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { dropIn } from './drop-in.ts';
@@ -7,7 +7,7 @@ import { dropIn } from './drop-in.ts';
 const path = '/etc/systemd/system/docker.service.d/limits.conf';
 const limits = dropIn('docker.service', 'limits', '[Service]\nLimitNOFILE=65536\n');
 const stepsOf = (verdict: Verdict) =>
-  verdict.is === 'drift' && Array.isArray(verdict.change) ? verdict.change.map(describeAction) : [];
+  verdict.is === 'drift' && Array.isArray(verdict.change) ? verdict.change.map(describeStep) : [];
 
 /** A host on which the file is as it should be. */
 const hostWith = (unit: { readonly needsReload: boolean }) =>

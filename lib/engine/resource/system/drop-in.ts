@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { command } from '../../host/action.ts';
+import { command } from '../../host/step.ts';
 import { directory } from '../file/directory.ts';
 import { file } from '../file/file.ts';
 import { checkParts, type Part } from '../parts.ts';

@@ -1,6 +1,6 @@
-import type { Action } from '../../host/action.ts';
 import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
+import type { Step } from '../../host/step.ts';
 import { counted } from '../../text/counted.ts';
 import { type Difference, expectation, ok, type Resource, refusalOf, refused, type Verdict } from '../resource.ts';
 import { type Installed, type Simulated, type Simulation, simulate } from './apt-simulation.ts';
@@ -171,7 +171,7 @@ function differencesOf(missing: readonly string[], all: readonly Installed[]): r
 }
 
 /** One transaction of apt. */
-function installation(names: readonly string[]): Action {
+function installation(names: readonly string[]): Step {
   return {
     do: 'run',
     command: `# apt-get install ${names.join(' ')}\n${withArguments(script, [lockTimeout, fetchTimeout, names])}`,

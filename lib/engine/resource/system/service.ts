@@ -1,6 +1,6 @@
-import { type Action, command } from '../../host/action.ts';
 import type { UnitState } from '../../host/host.ts';
 import { lastWords } from '../../host/last-words.ts';
+import { command, type Step } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { type Change, drift, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
 
@@ -64,7 +64,7 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
  *
  * @param enable also makes systemd read its files again, as `daemon-reload` does: a new file in the folder of a unit is otherwise not seen
  */
-export function startUnit(unit: string, state: UnitState, enable: boolean): Action {
+export function startUnit(unit: string, state: UnitState, enable: boolean): Step {
   const verb = isActive(state) ? 'restart' : 'start';
   const failure = { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` };
   // What systemd keeps in memory it reports as it was, until it reads again. After too many failures no start works before reset-failed.

@@ -1,4 +1,4 @@
-import { command } from '../../host/action.ts';
+import { command } from '../../host/step.ts';
 import { driftOf, ok, type Resource, unitChange } from '../resource.ts';
 
 /** States in which systemd starts nothing at boot by itself. */

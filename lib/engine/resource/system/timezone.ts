@@ -1,4 +1,4 @@
-import { command, write } from '../../host/action.ts';
+import { command, write } from '../../host/step.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 
 const database = '/usr/share/zoneinfo';

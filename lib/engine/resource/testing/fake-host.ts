@@ -1,9 +1,9 @@
-import { type Action, ownFailure } from '../../host/action.ts';
 import type { ReadyChange } from '../../host/changes/changes-script.ts';
 import type { ChangesMade, ChangesOptions } from '../../host/changes/make-changes.ts';
 import type { CommandOptions, Reader, Word } from '../../host/host.ts';
 import { CommandFailed, Output } from '../../host/output.ts';
 import { shell } from '../../host/shell.ts';
+import { ownFailure, type Step } from '../../host/step.ts';
 import type { TestHost } from './test-host.ts';
 
 /** The output of a command, or its failure. */
@@ -12,7 +12,7 @@ export type Answer = string | { readonly exitCode: number; readonly stdout?: str
 /** A host in memory. */
 interface FakeHost extends TestHost {
   /** Makes a step of a change that is no command. */
-  place(step: Exclude<Action, { readonly do: 'run' }>): unknown;
+  place(step: Exclude<Step, { readonly do: 'run' }>): unknown;
 }
 
 /**

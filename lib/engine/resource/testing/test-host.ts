@@ -1,9 +1,9 @@
-import type { Action } from '../../host/action.ts';
 import { makeChanges } from '../../host/changes/make-changes.ts';
 import type { Connection } from '../../host/connection.ts';
 import type { Facts } from '../../host/facts/facts.ts';
 import type { Writer } from '../../host/host.ts';
 import type { Session } from '../../host/session.ts';
+import type { Step } from '../../host/step.ts';
 import { createWriter } from '../../host/writer.ts';
 import { applyDrift as applyDriftIn } from '../apply-drift.ts';
 import type { Resource } from '../resource.ts';
@@ -42,7 +42,7 @@ export function applyDrift(host: TestHost, resource: Resource): Promise<void> {
  * @returns false where another program has changed the file that a step rewrites
  * @throws the error of a step
  */
-export async function makeSteps(host: TestHost, ...steps: readonly Action[]) {
+export async function makeSteps(host: TestHost, ...steps: readonly Step[]) {
   const { made, error } = await host.makeChanges([{ steps }]).ended;
   if (error !== undefined) throw error;
   return made === 1;

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { command } from '../../host/action.ts';
 import type { RecordedRead } from '../../host/reads/recorded-read.ts';
 import type { Session } from '../../host/session.ts';
+import { command } from '../../host/step.ts';
 import { connectLocally, temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../../resource/resource.ts';
 import { endOf } from '../host-end.ts';
@@ -12,10 +12,10 @@ import { appending, beginLine, endLine, parseJournal } from './journal.ts';
 import { thisHolder } from './lock-holder.ts';
 
 const holder = thisHolder('deploy', 'lab', Date.now());
-const step = { host: 'h', play: 'p', role: 'r', resource: 'file /etc/a' };
-const item = (change: string) => ({
-  step,
-  resource: { name: step.resource, check: async () => drift('differs', []) },
+const task = { host: 'h', play: 'p', role: 'r', resource: 'file /etc/a' };
+const taskRun = (change: string) => ({
+  task,
+  resource: { name: task.resource, check: async () => drift('differs', []) },
   seen: drift('differs', [command`echo ${change}`]),
   seenIn: 0,
   reads: new Set<RecordedRead>(),
@@ -37,8 +37,8 @@ async function journal() {
 test('a run is two lines: who began what, and how it ended', async () => {
   const { add, text } = await journal();
   const host = hostRun();
-  host.done(step, 'changed');
-  await add(beginLine(holder, [item('1')], 0));
+  host.done(task, 'changed');
+  await add(beginLine(holder, [taskRun('1')], 0));
   await add(endLine(holder, endOf(host, false)));
   const { lines, bad } = parseJournal(text());
   expect(bad).toBe(0);
@@ -65,7 +65,7 @@ test('a run is two lines: who began what, and how it ended', async () => {
 });
 
 test('the hash of a plan changes with its steps', () => {
-  const plan = (change: string) => JSON.parse(beginLine(holder, [item(change)], 0)).plan;
+  const plan = (change: string) => JSON.parse(beginLine(holder, [taskRun(change)], 0)).plan;
   expect(plan('1')).toBe(plan('1'));
   expect(plan('1')).not.toBe(plan('2'));
 });

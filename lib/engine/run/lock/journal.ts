@@ -1,11 +1,11 @@
 import * as z from 'zod';
-import { describeAction } from '../../host/action.ts';
 import { quote } from '../../host/quote.ts';
 import { readScript } from '../../host/script.ts';
+import { describeStep } from '../../host/step.ts';
 import { sha256Of } from '../../resource/file/content.ts';
 import { redact } from '../../secret/secret.ts';
 import { parseJson } from '../../text/parse-json.ts';
-import type { Item } from '../host-run.ts';
+import type { TaskRun } from '../host-run.ts';
 import type { LockHolder } from './lock-holder.ts';
 
 /** Who changed a host, when and how it ended: a file on that host, to which lines are only added. */
@@ -51,14 +51,14 @@ export function parseJournal(journal: string): { readonly lines: readonly Journa
 /**
  * The line before the first change of a run on a host.
  *
- * @param items its tasks, checked
+ * @param taskRuns its tasks, checked
  * @param now milliseconds since 1970
  */
-export function beginLine(holder: LockHolder, items: readonly Item[], now: number): string {
+export function beginLine(holder: LockHolder, taskRuns: readonly TaskRun[], now: number): string {
   const { token: run, who, playbook, inventory, commit } = holder;
-  const due = items.flatMap(({ step, resource, seen }) =>
+  const due = taskRuns.flatMap(({ task, resource, seen }) =>
     seen?.is === 'drift' && !resource.expects
-      ? [[step.role, step.resource, Array.isArray(seen.change) ? seen.change.map(describeAction) : '']]
+      ? [[task.role, task.resource, Array.isArray(seen.change) ? seen.change.map(describeStep) : '']]
       : [],
   );
   const plan = sha256Of(JSON.stringify(due)).slice(0, 16);

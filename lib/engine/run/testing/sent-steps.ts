@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import type { Action } from '../../host/action.ts';
-import { scriptOf } from '../../host/action-script.ts';
+import type { Step } from '../../host/step.ts';
+import { scriptOf } from '../../host/step-script.ts';
 import type { Sent } from './recorded-run.ts';
 
 /** What a host is asked to do for a step: bytes in hexadecimal, the time limit in seconds, the exit codes that are no failure. */
@@ -42,7 +42,7 @@ function parse(line: string): SentStep {
 }
 
 /** What a step of a plan asks a host to do. */
-export function plannedStep(step: Action): SentStep {
+export function plannedStep(step: Step): SentStep {
   const { text, stdin = Buffer.alloc(0), seconds, allow, isSecret } = scriptOf(step);
   const hex = (bytes: string | Buffer) => Buffer.from(bytes).toString('hex');
   return { text: hex(text), stdin: (isSecret ? hex('secret:') : '') + hex(stdin), seconds, allow };

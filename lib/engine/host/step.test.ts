@@ -3,12 +3,12 @@ import { fakeHost } from '../resource/testing/fake-host.ts';
 import { makeSteps } from '../resource/testing/test-host.ts';
 import { thisMachine } from '../resource/testing/this-machine.ts';
 import { Secret } from '../secret/secret.ts';
-import { type Action, command, describeAction, makeDirectory, write } from './action.ts';
+import { command, describeStep, makeDirectory, type Step, write } from './step.ts';
 
 test('steps are shown with secrets masked', () => {
   const password = new Secret('correct-horse-battery');
   const attributes = { mode: 0o600, owner: 'root', group: 'root' };
-  const steps: readonly Action[] = [
+  const steps: readonly Step[] = [
     command`mkdir -p ${'/srv/a b'}`,
     write('/srv/f', 'text', { mode: 0o600 }),
     { do: 'write', path: '/srv/g', content: 'text', secret: true, attributes },
@@ -18,7 +18,7 @@ test('steps are shown with secrets masked', () => {
     command({ stdin: password })`psql --command ${'ALTER ROLE x'}`,
     command`echo ${password.reveal()}`,
   ];
-  expect(steps.map(describeAction)).toEqual([
+  expect(steps.map(describeStep)).toEqual([
     "mkdir -p '/srv/a b'",
     'write /srv/f (4 bytes, mode 0600, root:root)',
     'write /srv/g (4 bytes, mode 0600, root:root)',

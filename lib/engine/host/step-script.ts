@@ -1,8 +1,8 @@
 import { bytesOf, redact, Secret } from '../secret/secret.ts';
-import type { Action } from './action.ts';
 import { quote } from './quote.ts';
 import { checkPath } from './reads/path.ts';
 import { readScript, withArguments } from './script.ts';
+import type { Step } from './step.ts';
 
 /** Default time limit of a step, and of a command of `work`, in seconds. */
 export const stepTimeout = 600;
@@ -17,7 +17,7 @@ const makeLink = readScript(names, new URL('make-link.sh', import.meta.url));
 const onlyRoots = readScript(names, new URL('roots-names.sh', import.meta.url));
 
 /** What a host runs for a step. */
-interface ActionScript {
+interface StepScript {
   readonly text: string;
   readonly stdin: Buffer | undefined;
   /** Whether the standard input holds a secret: then it must not be in the script's text, which every process list shows. */
@@ -33,7 +33,7 @@ interface ActionScript {
  *
  * @throws TypeError for a path that is not absolute, or holds a line break or NUL
  */
-export function scriptOf(step: Action): ActionScript {
+export function scriptOf(step: Step): StepScript {
   const defaults = { seconds: stepTimeout, allow: [0] };
   switch (step.do) {
     case 'write': {

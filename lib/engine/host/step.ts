@@ -59,7 +59,7 @@ interface Link {
 }
 
 /** One step of a change, as data. */
-export type Action = Run | Write | Rewrite | Directory | Link;
+export type Step = Run | Write | Rewrite | Directory | Link;
 
 type Tag = (pieces: TemplateStringsArray, ...words: readonly Word[]) => Run;
 
@@ -83,29 +83,29 @@ export function write(path: string, content: string | Buffer, attributes: Partia
 }
 
 /** The error of a failed step, in its own words if it has some. */
-export function ownFailure(action: Action, error: unknown): unknown {
-  const failure = action.do === 'run' ? action.failure : undefined;
+export function ownFailure(step: Step, error: unknown): unknown {
+  const failure = step.do === 'run' ? step.failure : undefined;
   if (!failure || !(error instanceof CommandFailed) || error.output.timedOut) return error;
   const what = redact([failure.what, error.output.stderr.trim()].filter(Boolean).join(': '));
   return new Failure(what, { hint: failure.hint, cause: error });
 }
 
 /** A step as the operator reads it. The content of a file is among the differences. */
-export function describeAction(action: Action): string {
-  switch (action.do) {
+export function describeStep(step: Step): string {
+  switch (step.do) {
     case 'write': {
-      return redact(`write ${action.path} (${sizeOf(action.content)}, ${attributesText(action.attributes)})`);
+      return redact(`write ${step.path} (${sizeOf(step.content)}, ${attributesText(step.attributes)})`);
     }
     case 'directory':
-      return redact(`make directory ${action.path} (${attributesText(action.attributes)})`);
+      return redact(`make directory ${step.path} (${attributesText(step.attributes)})`);
     case 'link':
-      return redact(`make link ${action.path} -> ${action.target}`);
+      return redact(`make link ${step.path} -> ${step.target}`);
     case 'rewrite':
-      return redact(`rewrite ${action.path} (${sizeOf(action.content)})`);
+      return redact(`rewrite ${step.path} (${sizeOf(step.content)})`);
     case 'run': {
-      const { stdin } = action;
+      const { stdin } = step;
       const input = stdin === undefined ? '' : ` < ${stdin instanceof Secret ? '[secret]' : sizeOf(stdin)}`;
-      return redact(action.command + input);
+      return redact(step.command + input);
     }
   }
 }
