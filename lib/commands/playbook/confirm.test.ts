@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { plainOutput } from '../../engine/output/plain.ts';
 import { plainStyle as style } from '../../engine/output/testing/plain-style.ts';
-import type { Confirmed } from '../../engine/run/converge.ts';
 import type { Planned } from '../../engine/run/plan.ts';
+import type { Confirmed } from '../../engine/run/run-options.ts';
 import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
 
 const planned = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({

@@ -2,10 +2,9 @@ import { GroupedWarnings } from '../../engine/output/grouped-warnings.ts';
 import { linesOf, type Style } from '../../engine/output/lines.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { Problem } from '../../engine/problem/problem.ts';
-import type { ConfirmEach, Confirmed } from '../../engine/run/converge.ts';
 import type { Listener, RunEvent } from '../../engine/run/events.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned } from '../../engine/run/plan.ts';
-import type { RunOptions } from '../../engine/run/run-options.ts';
+import type { ConfirmEach, Confirmed, RunOptions } from '../../engine/run/run-options.ts';
 import { printable } from '../../engine/text/printable.ts';
 
 /**

@@ -1,19 +1,12 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import { describeUnmet, type EveryHost, stepsThatEnd, type Verdict } from '../resource/resource.ts';
-import type { Task } from './events.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
-import type { RunOptions } from './run-options.ts';
+import type { ConfirmEach, RunOptions } from './run-options.ts';
 import { changesTogether, changeTogether, didNotConverge, mostTogether, travelsAlone } from './together.ts';
 
 /** The reason of a host that stopped because the operator ended the run. */
 export const quitByOperator = 'you ended the run here';
-
-/** The answer to a change: make it, leave it out and go on with the next task, or end the run. */
-export type Confirmed = 'change' | 'skip' | 'quit';
-
-/** Asks before a change. */
-export type ConfirmEach = (task: Task, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
 
 export interface ChangeOptions {
   /** Aborted when no new change may start. */

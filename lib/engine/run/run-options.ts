@@ -1,10 +1,15 @@
 import { type ExitCode, exitCode } from '../problem/problem.ts';
-import type { Change } from '../resource/resource.ts';
-import type { ConfirmEach } from './converge.ts';
+import type { Change, Verdict } from '../resource/resource.ts';
 import type { HostSummary, Task } from './events.ts';
 import type { LockHolder } from './lock/lock-holder.ts';
 import type { HostPlan } from './plan.ts';
 import type { OwnValues } from './playbook.ts';
+
+/** The answer to a change: make it, leave it out and go on with the next task, or end the run. */
+export type Confirmed = 'change' | 'skip' | 'quit';
+
+/** Asks before a change. */
+export type ConfirmEach = (task: Task, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
 
 export interface RunOptions {
   /** Check mode: change nothing. */
