@@ -334,7 +334,7 @@ describe('shell injection', () => {
         expect(host.canaryRuns()).toBe('ran\n');
         await host.writer.run`rm /canary-ran`;
 
-        expect(rounds.flat().length).toBeGreaterThan(20);
+        expect(rounds.flat().length).toBeGreaterThanOrEqual(20);
         for (const [at, changes] of rounds.entries()) {
           const inventory = await load(changes);
           if (!inventory) throw new Error('what was taken is not taken any more');
