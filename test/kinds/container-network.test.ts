@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Writer } from '../../lib/engine/host/host.ts';
 import { applyDrift, describeUnmet, ok, type Resource } from '../../lib/engine/resource/resource.ts';
+import { acceptsConnections } from '../../lib/node/databases/databases.ts';
 import { networksAreApart } from '../../lib/node/preflight/docker-networks.ts';
 import { containersReach } from '../../lib/node/preflight/from-containers.ts';
 import { component } from '../../lib/node/render/component.ts';
@@ -87,6 +88,8 @@ test('a network that has an address of the deployment is refused, and with a sub
       await host.write(path, content.text, { mode, owner: 'root', group: 'root' });
     }
     await applyDrift(host, (await component(context, 'pool-db')).service);
+    // While it is initialized, it stops only after two minutes.
+    await applyDrift(host, acceptsConnections('pool-db'));
     return context;
   };
   // Such as Docker might choose.

@@ -6,23 +6,23 @@ import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
 
-/** Addresses in the network of the containers: they would not leave it. Names are looked up later, on the hosts. */
-export function containerSubnetFaults(hosts: readonly Host[], { name, vars }: Host): Fault[] {
+/** An address in the network of the containers: they would not leave it. Names are looked up later, on the hosts. */
+export function containerSubnetFaults(hosts: readonly Host[], { vars }: Host): Fault[] {
   const { container_subnet: subnet, network, gateway } = vars;
   if (subnet === undefined) return [];
   const used = [
     ...hosts.map(({ name: other, connection }) => [`the address of ${other}`, connection.address] as const),
-    ['that of network.trusted_sequencer_url', new URL(network.trusted_sequencer_url).hostname] as const,
-    ['that of network.l1_rpc_url', new URL(network.l1_rpc_url).hostname] as const,
+    ['the address in network.trusted_sequencer_url', new URL(network.trusted_sequencer_url).hostname] as const,
+    ['the address in network.l1_rpc_url', new URL(network.l1_rpc_url).hostname] as const,
     ['gateway.shared.address', gateway.shared?.address.replace(/\/.*/, '') ?? ''] as const,
   ];
-  return used.flatMap(([whose, address]) =>
-    networkHas(subnet, usualAddress(address))
-      ? {
-          path: ['container_subnet'],
-          what: `container_subnet ${subnet} of ${name} has ${usualAddress(address)}, ${whose}`,
-          hint: 'containers look for an address of their own network in it alone: choose a network that nothing else uses',
-        }
-      : [],
-  );
+  const [whose, address] = used.find(([, each]) => networkHas(subnet, usualAddress(each))) ?? [];
+  if (address === undefined) return [];
+  return [
+    {
+      path: ['container_subnet'],
+      what: `container_subnet ${subnet} has ${usualAddress(address)}, ${whose}`,
+      hint: 'containers look for an address of their own network in it alone: choose a network that nothing else uses',
+    },
+  ];
 }
