@@ -37,6 +37,7 @@ test('it is unknown until a container can be started', async () => {
   expect(await said('until the image of PostgreSQL is there\n')).toEqual(
     unknownUntil('the image of PostgreSQL is there'),
   );
+  expect(await said({ exitCode: 137 })).toEqual(unknownUntil('the host answers what its containers reach'));
 });
 
 test.each([

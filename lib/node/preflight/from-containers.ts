@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { readScript } from '../../engine/host/script.ts';
 import { ok, type Resource, refused, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
@@ -9,7 +8,7 @@ import type { Credentials, Variables } from '../variables/variables.ts';
 import { chainsOf, type Place, stateDatabaseOf } from './places.ts';
 
 const script = readScript(new URL('../../../templates/host/from-containers.sh', import.meta.url));
-const ask = readFileSync(new URL('../../../templates/host/ask-servers.sh', import.meta.url), 'utf8');
+const ask = readScript(new URL('../../../templates/host/ask-servers.sh', import.meta.url));
 
 /** Of one question. Seconds. */
 const limit = 4;
@@ -52,7 +51,7 @@ export async function containersReach(context: Context<Variables>): Promise<Reso
       const image = services['pool-db']?.image ?? context.vars.images.database;
       const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: 4 * limit + 30 })`
         sh -c ${script} from-containers ${limit} ${ask} ${network?.name ?? ''} ${network?.subnet ?? ''} ${image}`;
-      return verdictOf(output.lines(), asked);
+      return output.ok ? verdictOf(output.lines(), asked) : unknownUntil('the host answers what its containers reach');
     },
   };
 }
