@@ -10,6 +10,7 @@ const putBack = play('RPC servers', {
     'images',
     'former-version',
     'configuration',
+    'container-network',
     'prover',
     'pool-db',
     'json-rpc',
@@ -36,11 +37,20 @@ await runPlaybook(
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
-      roles: await roles('state-db', 'snapshot', 'prover', 'pool-db', 'sync', 'backup-source', 'replica-source'),
+      roles: await roles(
+        'container-network',
+        'state-db',
+        'snapshot',
+        'prover',
+        'pool-db',
+        'sync',
+        'backup-source',
+        'replica-source',
+      ),
     }),
     play('replicas', {
       hosts: 'replica',
-      roles: await roles(...serverRoles, 'configuration', 'replica'),
+      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
       needs: ['Database+Sync server'],
       // A copy reads the whole server.
       serial: 1,
@@ -49,7 +59,15 @@ await runPlaybook(
     play('RPC servers', {
       hosts: 'rpc',
       // Behind gateways, the play "configuration" leaves this role to the turn of the server.
-      roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
+      roles: await roles(
+        'configuration',
+        'database-reachable',
+        'container-network',
+        'prover',
+        'pool-db',
+        'json-rpc',
+        'verify',
+      ),
       needs: ['Database+Sync server', 'replicas'],
       ...rolling,
     }),

@@ -46,6 +46,7 @@ type Group = NonNullable<Given['group']>;
 const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   backup: ['backup'],
   'backup-source': ['database'],
+  'container-network': ['database', 'rpc', 'replica'],
   'database-reachable': ['rpc'],
   drained: ['gateway'],
   exporters: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],

@@ -18,6 +18,7 @@ await runPlaybook(
         hosts: 'database',
         roles: await roles(
           'recovery',
+          'container-network',
           'state-db',
           'snapshot',
           'prover',

@@ -10,10 +10,21 @@ await runRollback(
     play('images', { hosts: 'database,rpc', roles: await roles('images'), anyErrorsFatal: true }),
     play('former version', { hosts: 'database,rpc', roles: await roles('former-version'), anyErrorsFatal: true }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
-    play('Database+Sync server', { hosts: 'database', roles: await roles('state-db', 'prover', 'pool-db', 'sync') }),
+    play('Database+Sync server', {
+      hosts: 'database',
+      roles: await roles('container-network', 'state-db', 'prover', 'pool-db', 'sync'),
+    }),
     play('RPC servers', {
       hosts: 'rpc',
-      roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
+      roles: await roles(
+        'configuration',
+        'database-reachable',
+        'container-network',
+        'prover',
+        'pool-db',
+        'json-rpc',
+        'verify',
+      ),
       needs: ['Database+Sync server'],
       ...rolling,
     }),

@@ -11,7 +11,7 @@ await runPlaybook(
       // All that takes long, while the former server goes on.
       play('prepare the new server', {
         hosts: 'database',
-        roles: await roles(...serverRoles, 'images', 'configuration', 'state-db'),
+        roles: await roles(...serverRoles, 'images', 'configuration', 'container-network', 'state-db'),
         anyErrorsFatal: true,
       }),
       // Runs on every replica, and changes only the one that is still a primary.
@@ -34,14 +34,22 @@ await runPlaybook(
       }),
       play('replicas', {
         hosts: 'replica',
-        roles: await roles(...serverRoles, 'configuration', 'replica'),
+        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
         needs: ['the new server accepts writes'],
         serial: 1,
         optional: true,
       }),
       play('RPC servers', {
         hosts: 'rpc',
-        roles: await roles('configuration', 'database-reachable', 'prover', 'pool-db', 'json-rpc', 'verify'),
+        roles: await roles(
+          'configuration',
+          'database-reachable',
+          'container-network',
+          'prover',
+          'pool-db',
+          'json-rpc',
+          'verify',
+        ),
         needs: ['the new server accepts writes', 'replicas'],
         ...rolling,
       }),

@@ -15,5 +15,5 @@ export default role<Variables>('firewall', async (context) => [
   // Elsewhere it comes with Docker.
   ...(listeningUnits(context).includes('docker.service') ? [] : [packages('iptables')]),
   await publishedPortsInTurn(context),
-  ...rulesAreKept({ product, networks: (await renderHost(context)).networks }),
+  ...rulesAreKept({ product, networks: (await renderHost(context)).networks.map(({ name }) => name) }),
 ]);

@@ -3,7 +3,10 @@ import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
 import { addressesAnswer } from '../lib/node/preflight/addresses.ts';
 import { imagesArePinned, serverIsInRegion } from '../lib/node/preflight/advice.ts';
 import { openFilesSuffice, portsAreFree } from '../lib/node/preflight/containers.ts';
+import { networksAreApart } from '../lib/node/preflight/docker-networks.ts';
+import { containersReach } from '../lib/node/preflight/from-containers.ts';
 import { databasesFit, databasesLast, hardwareSuffices } from '../lib/node/preflight/hardware.ts';
+import { beforehand } from '../lib/node/preflight/known.ts';
 import { restoreToolCanBeBuilt } from '../lib/node/preflight/restore.ts';
 import { softwareFits } from '../lib/node/preflight/software.ts';
 import { systemIsSupported } from '../lib/node/preflight/system.ts';
@@ -29,5 +32,9 @@ export default role<Variables>('preflight', async (context) => [
   // A replica has the logins of the server that it follows.
   ...(context.host.groups.includes('replica')
     ? []
-    : [databasesAcceptLogins(context, (await renderHost(context)).services)]),
+    : [
+        databasesAcceptLogins(context, (await renderHost(context)).services),
+        beforehand('containers will reach what they need', await containersReach(context)),
+      ]),
+  beforehand('networks of Docker are apart from the deployment', networksAreApart(context)),
 ]);

@@ -1,5 +1,6 @@
 import { containerListens } from '../lib/engine/resource/network/listening.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { networksAreApart } from '../lib/node/preflight/docker-networks.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -12,5 +13,6 @@ export default role<Variables>('prover', async (context) => {
   const { image, service } = await component(context, 'prover');
   const { listens } = await renderHost(context);
   const hint = 'it retries while the state database refuses it: see docker logs prover';
-  return [image, service, containerListens('prover', listens.prover, startLimit, hint)];
+  // Compose has made the network by now.
+  return [image, service, networksAreApart(context), containerListens('prover', listens.prover, startLimit, hint)];
 });

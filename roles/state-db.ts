@@ -5,6 +5,8 @@ import { directoryThatItsContainerOwns } from '../lib/node/databases/data-direct
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
+import { networksAreApart } from '../lib/node/preflight/docker-networks.ts';
+import { containersReach } from '../lib/node/preflight/from-containers.ts';
 import { logIsReplayed } from '../lib/node/recovery/replayed.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
@@ -19,9 +21,12 @@ export default role<Variables>('state-db', async (context) => {
   const { services } = await renderHost(context);
   return [
     image,
+    await containersReach(context),
     directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
     ...placeIsRemembered(vars, 'state-db'),
     service,
+    // Compose has made the network by now.
+    networksAreApart(context),
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
     // A recovered server accepts connections before it has replayed its log.

@@ -67,7 +67,7 @@ export function acceptsLogins(deployment: Deployment, of: readonly Login['of'][]
 }
 
 /** Components that run with the wanted configuration have logged in with it. That saves a request where there is nothing to do. */
-async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> {
+export async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> {
   const users = (['prover', 'sync', 'json-rpc'] as const).filter((name) => services[name] !== undefined);
   const states = await Promise.all(users.map((name) => host.container(name)));
   return users.every((name, at) => {

@@ -11,6 +11,7 @@ import { groups } from '../variables/groups.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
+import { containerSubnetFaults } from './container-subnet.ts';
 import { gatewayFaults, gatewayPorts } from './gateway.ts';
 import { networkFaults } from './network-rules.ts';
 import { replicaFaults } from './replicas.ts';
@@ -147,6 +148,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...connectionFaults(inventory.hosts, host),
     ...replicaFaults(inventory, host),
     ...networkFaults(host),
+    ...containerSubnetFaults(inventory.hosts, host),
     ...gatewayFaults(inventory, host),
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),

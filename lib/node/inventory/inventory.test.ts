@@ -153,6 +153,26 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'snapshot', 'state', 'url'], 'https://a.example/foo.zip?sig=1']],
     /^lab\.yaml:\d+:\d+: snapshot\.state\.url ends in \.zip, and an archive of PostgreSQL is not in that format: its name ends in \.sql\.tar\.gz$/,
   ],
+  ...['10.213.7.0', '10.213.7.5/24', '8.8.8.0/24', '10.0.0.0/15', '10.213.7.0/29', 'fd00::/24', 'docker'].map(
+    (subnet): [string, Changes, RegExp] => [
+      `containers in ${subnet}`,
+      [[['vars', 'container_subnet'], subnet]],
+      /^lab\.yaml:\d+:\d+: container_subnet must be a private IPv4 network of \/16 to \/28 by its first address, such as 10\.213\.7\.0\/24$/,
+    ],
+  ),
+  [
+    'containers in the network of the hosts',
+    [[['vars', 'container_subnet'], '172.30.77.0/28']],
+    /^lab\.yaml:\d+:\d+: container_subnet 172\.30\.77\.0\/28 has 172\.30\.77\.11, the address of db-1\n {2}containers look for an address of their own network in it alone: choose a network that nothing else uses$/,
+  ],
+  [
+    'containers in the network of layer 1',
+    [
+      [['vars', 'container_subnet'], '10.213.7.0/24'],
+      [['vars', 'network', 'l1_rpc_url'], 'http://10.213.7.8:8545/key'],
+    ],
+    /^lab\.yaml:\d+:\d+: container_subnet 10\.213\.7\.0\/24 has 10\.213\.7\.8, the address in network\.l1_rpc_url\n/,
+  ],
   [
     'the port of an exporter',
     [

@@ -13,6 +13,18 @@ export function known(name: string, verdict: Verdict, options: Options): Resourc
   return expectation(name, { check: async () => verdict, ...options });
 }
 
+/** A requirement before anything is changed. Where it cannot be known yet, the run comes to it again in its turn. */
+export function beforehand(name: string, resource: Resource): Resource {
+  return {
+    ...resource,
+    name,
+    check: async (host) => {
+      const verdict = await resource.check(host);
+      return verdict.is === 'unknown' ? ok : verdict;
+    },
+  };
+}
+
 /** What has to be so that a check is not needed, for `skipWhen`. */
 export function goal(isReached: (reader: Reader) => Promise<boolean>): Pick<Resource, 'check'> {
   return { check: async (reader) => ((await isReached(reader)) ? ok : drift([])) };

@@ -114,6 +114,24 @@ test('sizes of the inventory are used by every component', async () => {
   expect(compose(host).parsed.networks.default.driver_opts).toEqual({ 'com.docker.network.driver.mtu': '1399' });
 });
 
+test('the network of the containers has the subnet of the inventory, and all containers belong to it', async () => {
+  const network = { name: 'rpc-node', driver_opts: { 'com.docker.network.driver.mtu': '1500' } };
+  for (const name of ['db-1', 'rpc-1']) {
+    const [without, host] = [
+      await rendered(name),
+      await rendered(name, [...defaultSizes, [['vars', 'container_subnet'], '10.213.7.0/24']]),
+    ];
+    expect(compose(without).parsed.networks.default).toEqual(network);
+    expect(compose(host).parsed.networks.default).toEqual({
+      ...network,
+      labels: { 'rpc-playbooks.subnet': '10.213.7.0/24' },
+      ipam: { config: [{ subnet: '10.213.7.0/24' }] },
+    });
+    const hashes = ({ services }: typeof host) => Object.values(services).flatMap((each) => each?.configHash ?? []);
+    expect(hashes(host).filter((hash) => hashes(without).includes(hash))).toEqual([]);
+  }
+});
+
 test('a changed port of the state database is used on every host', async () => {
   const changes: Changes = [
     [['vars', 'ports'], { state_db: 15432 }],

@@ -39,14 +39,25 @@ interface RenderedService {
   readonly pin?: ImagePin;
 }
 
+/** A network of a Compose file. */
+export interface ContainerNetwork {
+  /** As Docker shows it. */
+  readonly name: string;
+  /** Of `container_subnet`; undefined where Docker chooses. */
+  readonly subnet: string | undefined;
+}
+
+/** The label of a network whose subnet is of the inventory. */
+export const subnetLabel = 'rpc-playbooks.subnet';
+
 export interface RenderedHost {
   readonly files: readonly RenderedFile[];
   /** undefined for a service that the host does not run. */
   readonly services: Readonly<Record<ServiceName, RenderedService | undefined>>;
   /** Every port that the host's Compose file publishes. */
   readonly ports: readonly PublishedPort[];
-  /** Names of the Docker networks of its containers. */
-  readonly networks: readonly string[];
+  /** The Docker networks of its containers. */
+  readonly networks: readonly ContainerNetwork[];
   /** TCP ports on which the programs listen inside their containers, from their configuration. */
   readonly listens: Readonly<Record<'prover' | 'json-rpc' | 'sync', readonly number[]>>;
   /** What the node serves besides JSON-RPC over HTTP, from its configuration and its command. */
@@ -116,7 +127,7 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
     return renderTemplate(template.text, { ...values, ...inside, ...Object.fromEntries(hashes) }, template.source);
   };
   const composed = composeFileIn(composeWith().text);
-  const services = hashedServices(composed.services, mounted, vars);
+  const services = hashedServices(composed, mounted, vars);
   const files = [renderedFile('docker-compose.yml', composeWith(services), vars), ...mounted];
   return renderedHost(files, composed, services, nodeConfig, inside);
 }
@@ -136,7 +147,7 @@ function renderedHost(
     ports: Object.entries(composed.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => publishedPort(name, port)),
     ),
-    networks: Object.values(composed.networks ?? {}).flatMap((network) => network?.name ?? []),
+    networks: networksIn(composed),
     listens: {
       prover: [port('prover_config.hashDBServerPort'), port('prover_config.executorServerPort')],
       'json-rpc': [port('node_config.RPC.Port')],
@@ -152,6 +163,12 @@ function renderedHost(
  */
 function openFilesOf({ ulimits: { nofile = 0 } = {} }: ComposeService): number {
   return typeof nofile === 'number' ? nofile : Math.max(nofile.soft, nofile.hard);
+}
+
+function networksIn({ networks = {} }: ComposeFile): ContainerNetwork[] {
+  return Object.values(networks).flatMap((network) =>
+    network?.name === undefined ? [] : { name: network.name, subnet: network.labels?.[subnetLabel] },
+  );
 }
 
 function composeFileIn(text: string): ComposeFile {
@@ -171,7 +188,7 @@ function withRelease(own: RenderedHost, vars: Variables, { texts, pins }: Releas
   });
   const textOf = (name: FileName) => files.find((file) => file.name === name)?.content.text ?? '';
   const composed = composeFileIn(textOf('docker-compose.yml'));
-  const hashed = Object.entries(hashedServices(composed.services, files, vars)).map(([name, service]) => {
+  const hashed = Object.entries(hashedServices(composed, files, vars)).map(([name, service]) => {
     const pin = pins.get(name);
     const configHash = composed.services[name]?.labels?.[configHashLabel];
     return [name, service && { ...service, ...(configHash && { configHash }), ...(pin && { pin }) }];
@@ -237,30 +254,41 @@ interface ComposeService {
 
 type ComposeServices = Readonly<Record<string, ComposeService>>;
 
+interface NetworkDefinition {
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
 interface ComposeFile {
   readonly services: ComposeServices;
-  readonly networks?: Readonly<Record<string, { readonly name?: string } | null>>;
+  readonly networks?: Readonly<Record<string, NetworkDefinition | null>>;
 }
 
 /** The database image runs these on its first start only. */
 const initScripts = '/docker-entrypoint-initdb.d/';
 
-/** The hash is over the service's definition without its label, and over the rendered files and the genesis file that it mounts. */
-function hashedServices(composed: ComposeServices, files: readonly RenderedFile[], vars: Variables) {
+/**
+ * The hash is over the service's definition without its label, over the rendered files and the genesis file that it mounts, and over the
+ * subnet of the inventory: no container outlives its network.
+ */
+function hashedServices(composed: ComposeFile, files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
+  const subnets = networksIn(composed).flatMap(({ subnet }) => subnet ?? []);
   const hashed = (service: ComposeService): RenderedService => {
     const { [configHashLabel]: _, ...labels } = service.labels ?? {};
     const mounts = (service.volumes ?? [])
       .map((volume) => volume.split(':'))
       .filter(([path = '']) => contents.has(path));
-    const definition = JSON.stringify([{ ...service, labels }, mounts.map(([path = '']) => contents.get(path))]);
+    const texts = mounts.map(([path = '']) => contents.get(path));
+    const definition = JSON.stringify([{ ...service, labels }, texts, ...subnets]);
     return {
       configHash: sha256Of(definition),
       image: service.image,
       readsAtStart: mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path)),
     };
   };
-  const found = serviceNames.map((name) => [name, composed[name] && hashed(composed[name])]);
+  const { services } = composed;
+  const found = serviceNames.map((name) => [name, services[name] && hashed(services[name])]);
   return Object.fromEntries(found) as RenderedHost['services'];
 }

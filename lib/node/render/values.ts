@@ -24,6 +24,7 @@ const computed = {
   pool_db_port_inside: poolService,
   prover_database_url: 'credentials.prover',
   prover_open_files: 'prover.pool_connections',
+  has_container_subnet: 'container_subnet',
 } as const;
 
 /** The variable that an operator edits to change the value of a name: that of the same path, unless it is computed. */
@@ -49,6 +50,7 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
     pool_db_port_inside: postgresPort,
     // As many again as it opens at its start: a caller is one, too, and so are its files.
     prover_open_files: Math.max(fewestOpenFiles, 2 * vars.prover.pool_connections),
+    has_container_subnet: vars.container_subnet !== undefined,
     prover_database_url: new Secret(
       `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
     ),

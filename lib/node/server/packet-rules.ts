@@ -24,7 +24,7 @@ export async function publishedPorts(
     prefix: rulesPrefix,
     accesses: await accesses(context, clients),
     protects: listeningUnits(context),
-    networks: (await renderHost(context)).networks,
+    networks: (await renderHost(context)).networks.map(({ name }) => name),
     hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
   });
 }

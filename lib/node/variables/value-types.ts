@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import * as z from 'zod';
 import { matching, secretReferenceSchema } from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
@@ -140,6 +141,25 @@ export const ipNetworks = z.array(
     .refine((text) => parseIpNetwork(text) !== undefined, 'must be an IP address, or a network such as 10.0.0.0/8')
     .meta({ title: 'IP address or network' }),
 );
+
+const privateNetworks = new BlockList();
+for (const [address, prefix] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  privateNetworks.addSubnet(address, prefix);
+}
+
+/** A private IPv4 network (RFC 1918) by its first address. Docker gives one address to each container, and one to the host. */
+export const privateNetwork = z
+  .string()
+  .refine((text) => {
+    const [address = '', prefix] = text.split('/');
+    const isWhole = parseIpNetwork(text)?.text === text && privateNetworks.check(address);
+    return isWhole && Number(prefix) >= 16 && Number(prefix) <= 28;
+  }, 'must be a private IPv4 network of /16 to /28 by its first address, such as 10.213.7.0/24')
+  .meta({ title: 'private network' });
 
 /** PostgreSQL cuts longer names off. */
 const longestName = 63;

@@ -250,6 +250,11 @@ export const variablesSchema = z.strictObject({
     .whole(576, 65535)
     .default(1500)
     .describe("MTU of the container network, bytes: at most the host's"),
+  container_subnet: types.privateNetwork
+    .optional()
+    .describe(
+      'Addresses of the container network, such as 10.213.7.0/24: private ones, /16 to /28, that the containers need to reach nowhere else. Default: Docker chooses',
+    ),
   time_servers: z.array(addressSchema).default([]).describe("NTP servers; empty: the distribution's own"),
   postgresql_repository: types.downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')

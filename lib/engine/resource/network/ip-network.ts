@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 
 /** An address or a network, as the tools of the kernel print it: `10.0.0.0/8`, `fd00::1/128`. */
 export interface IpNetwork {
@@ -22,6 +22,22 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   const host = BigInt(bits - prefix);
   const first = (numberOf(address, family) >> host) << host;
   return { family, text: `${family === 4 ? dotted(first) : colons(first)}/${prefix}`, everything: prefix === 0 };
+}
+
+/**
+ * Whether an address is in a network.
+ *
+ * @param network such as `10.0.0.0/8`
+ * @param address an IP address; a name is in none
+ */
+export function networkHas(network: string, address: string): boolean {
+  const [first = '', prefix] = network.split('/');
+  const family = isIP(first);
+  if (family === 0 || isIP(address) !== family) return false;
+  const list = new BlockList();
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  list.addSubnet(first, Number(prefix), type);
+  return list.check(address, type);
 }
 
 function numberOf(address: string, family: 4 | 6): bigint {
