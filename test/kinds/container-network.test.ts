@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { applyDrift, describeUnmet, ok, type Resource } from '../../lib/engine/resource/resource.ts';
+import { write } from '../../lib/engine/host/step.ts';
+import { describeUnmet, ok, type Resource } from '../../lib/engine/resource/resource.ts';
+import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { acceptsConnections } from '../../lib/node/databases/databases.ts';
 import { networksAreApart } from '../../lib/node/preflight/docker-networks.ts';
 import { containersReach } from '../../lib/node/preflight/from-containers.ts';
@@ -15,7 +16,7 @@ import { scratchHost } from './scratch.ts';
 
 // A real Docker engine: what containers of an RPC server resolve and reach, and the network that they are in.
 
-let host: Writer;
+let host: TestHost;
 let address: string;
 
 beforeAll(async () => {
@@ -85,7 +86,7 @@ test('a network that has an address of the deployment is refused, and with a sub
     const context = await onRpc(...changes);
     await host.run`mkdir -p /opt/rpc-node`;
     for (const { path, content, mode } of (await renderHost(context)).files) {
-      await host.write(path, content.text, { mode, owner: 'root', group: 'root' });
+      await makeSteps(host, write(path, content.text, { mode }));
     }
     await applyDrift(host, (await component(context, 'pool-db')).service);
     // While it is initialized, it stops only after two minutes.

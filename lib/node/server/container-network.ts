@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { command } from '../../engine/host/action.ts';
+import { command } from '../../engine/host/step.ts';
 import { untilDockerRuns } from '../../engine/resource/docker/docker-engine.ts';
 import { containerChange, drift, ok, type Resource, refused } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
