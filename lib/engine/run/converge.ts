@@ -1,6 +1,6 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, type EveryHost, makeChange, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, type EveryHost, isWarning, makeChange, type Verdict } from '../resource/resource.ts';
 import type { Step } from './events.ts';
 import type { HostRun, Item } from './host-run.ts';
 import type { RunOptions } from './run-options.ts';
@@ -97,7 +97,7 @@ async function convergeItem(host: HostRun, item: Item, rest: readonly Item[], op
       });
       return failure;
     case 'drift':
-      if (resource.expects === 'should') {
+      if (isWarning(resource, seen)) {
         host.done(step, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
@@ -185,7 +185,7 @@ async function change(
 function next(items: readonly Item[]): readonly Item[] {
   let left = mostTogether;
   const last = items.findIndex((item, at) => {
-    if (at === 0 || item.seen?.is !== 'drift' || item.resource.expects === 'should') return false;
+    if (at === 0 || item.seen?.is !== 'drift' || isWarning(item.resource, item.seen)) return false;
     left -= 1;
     return left === 0 || travelsAlone(item.resource);
   });

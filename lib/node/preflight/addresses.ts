@@ -1,8 +1,9 @@
-import { expectation, type Resource } from '../../engine/resource/resource.ts';
+import { expectation, type Resource, warning } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
-import { answersForChain, downloads } from '../chain/reachable.ts';
+import { askChainId, downloads, isOfChain } from '../chain/reachable.ts';
 import { genesisPath } from '../render/render.ts';
+import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 import { registriesAnswer } from './registries.ts';
@@ -14,25 +15,40 @@ export function addressesAnswer({ host, vars }: Context<Variables>): Resource[] 
   // It pulls the image of the database alone.
   if (host.groups.includes('replica')) return registriesAnswer(vars, [database]);
   return [
-    ...chainsAnswer(vars),
+    sequencerAnswers({ host, vars }),
+    layer1Answers(vars),
     genesisCanBeDownloaded(vars),
     ...registriesAnswer(vars, [node, prover, database]),
     ...(host.groups.includes('database') ? snapshotCanBeDownloaded(vars) : []),
   ];
 }
 
-function chainsAnswer({ network }: Variables): Resource[] {
-  const { trusted_sequencer_url, l1_rpc_url, chain_id, l2_chain_id } = network;
-  return [
-    expectation('trusted sequencer answers', {
-      check: (reader) => answersForChain(reader, trusted_sequencer_url, l2_chain_id),
-      hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
-    }),
-    expectation('layer 1 answers', {
-      check: (reader) => answersForChain(reader, l1_rpc_url, chain_id),
-      hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
-    }),
-  ];
+/**
+ * A server that was deployed with this address serves the blocks that it has while the sequencer is away, and its components start. So that is
+ * a warning there. A new server, a new address and another chain are refused.
+ */
+function sequencerAnswers({ host: { groups }, vars }: Pick<Context<Variables>, 'host' | 'vars'>): Resource {
+  const { trusted_sequencer_url: url, l2_chain_id } = vars.network;
+  return expectation('trusted sequencer answers', {
+    check: async (reader) => {
+      const [answer, settings, ...containers] = await Promise.all([
+        askChainId(reader, url),
+        reader.read(`${vars.paths.deployment}/node.config.toml`),
+        ...nodeContainers(groups).map((name) => reader.container(name)),
+      ]);
+      const isDeployed = containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true;
+      if (answer.ok || !isDeployed) return isOfChain(url, answer, l2_chain_id);
+      return warning(`${answer.error}; this server goes on with the blocks that it has`);
+    },
+    hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
+  });
+}
+
+function layer1Answers({ network: { l1_rpc_url, chain_id } }: Variables): Resource {
+  return expectation('layer 1 answers', {
+    check: async (reader) => isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id),
+    hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
+  });
 }
 
 function genesisCanBeDownloaded(vars: Variables): Resource {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import preflight from '../../../roles/preflight.ts';
-import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
-import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { describeVerdict, drift, isWarning, ok } from '../../engine/resource/resource.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf, type Given, refusal, sound } from '../testing/role-context.ts';
 
@@ -120,6 +120,29 @@ test.each([
   expect(await resource?.check(answering(1))).toEqual(
     drift(`${url} is of the chain with id 1, and has to be of the one with id ${id}`),
   );
+});
+
+const sequencer = 'http://172.30.77.10:8545';
+const ofSequencer = `[RPC]\nSequencerNodeURI = "${sequencer}"\n`;
+
+test.each<[what: string, group: 'database' | 'rpc', containers: readonly string[], settings: string, warns: boolean]>([
+  ['an RPC server that was deployed', 'rpc', ['json-rpc'], ofSequencer, true],
+  ['a Database+Sync server that was deployed', 'database', ['sync'], ofSequencer, true],
+  ['a new RPC server', 'rpc', [], ofSequencer, false],
+  ['a Database+Sync server that was an RPC server', 'database', ['json-rpc'], ofSequencer, false],
+  ['another address than before', 'rpc', ['json-rpc'], ofSequencer.replace('8545', '8550'), false],
+])('a sequencer that is away is a warning where its blocks are served already: %s', async (...given) => {
+  const [, group, containers, settings, warns] = given;
+  const resources = await preflight.resources(await contextOf({ group }));
+  const host = fakeHost([], {
+    container: async (name) => (containers.includes(name) ? { ...runningContainer, running: false } : undefined),
+    read: async () => Buffer.from(settings),
+  });
+  const seen = async (name: string) => {
+    const resource = resources.find((each) => each.name === name);
+    return resource && isWarning(resource, await resource.check(host));
+  };
+  expect([await seen('trusted sequencer answers'), await seen('layer 1 answers')]).toEqual([warns, false]);
 });
 
 test.each([
