@@ -102,6 +102,7 @@ function rpc(changes: Partial<HostState> = {}): HostState {
       sync: undefined,
       'json-rpc': container(images.node),
     },
+    otherCollations: [],
     otherSynchronizer: undefined,
     chain: chain('json-rpc'),
     log: undefined,
@@ -484,6 +485,15 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
     'restarted often while it was set up, and up for more than an hour since',
     { containers: jsonRpcIs({ restarts: 8, since: now - 3700, made: now - 4000 }) },
     { is: 'restarted', says: 'json-rpc: was restarted 8 times by Docker, and has run for 61 min 40 s' },
+  ],
+  [
+    'a database that sorts text by other rules than its indexes',
+    { otherCollations: ['prover was made with version 2.31 of the sorting rules, and the image has 2.36'] },
+    {
+      is: 'other-collation',
+      about: 'state-db',
+      says: 'state-db: prover was made with version 2.31 of the sorting rules, and the image has 2.36: indexes on text may miss rows',
+    },
   ],
   [
     'another configuration',

@@ -62,6 +62,9 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
     ...judgeMissing(state.missing),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
+    ...state.otherCollations.map((words) =>
+      note('other-collation', 'state-db', `${words}: indexes on text may miss rows`),
+    ),
     ...judgeDisks(state, expected),
     ...judgeClock(state),
   ];
