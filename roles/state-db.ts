@@ -4,6 +4,7 @@ import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
+import { imageReadsData } from '../lib/node/databases/major-version.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { logIsReplayed } from '../lib/node/recovery/replayed.ts';
 import { component } from '../lib/node/render/component.ts';
@@ -21,6 +22,7 @@ export default role<Variables>('state-db', async (context) => {
     image,
     directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
     ...placeIsRemembered(vars, 'state-db'),
+    imageReadsData(vars, 'state-db'),
     service,
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),

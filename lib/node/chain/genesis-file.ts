@@ -52,9 +52,14 @@ function differencesOf(mode: number, found: string, wanted: string): Difference[
 
 /** The step for the downloaded file, or why it is not put in place. */
 function copied(content: Buffer, path: string, vars: Variables): Change {
+  return genesisProblem(content, vars) ?? [write(path, content, attributes)];
+}
+
+/** Why a content is not the genesis file of the deployment. */
+export function genesisProblem(content: Buffer, vars: Variables): Problem | undefined {
   const { sha256, url } = vars.network.genesis;
   const found = sha256Of(content);
-  if (found === sha256) return faultsIn(content, vars) ?? [write(path, content, attributes)];
+  if (found === sha256) return faultsIn(content, vars);
   return new Failure(
     `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
   );

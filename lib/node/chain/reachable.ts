@@ -8,9 +8,27 @@ import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.
 /** An address that answers at all does so quickly, and a dead one must not hold up the rest. Seconds. */
 const answerLimit = 6;
 
+/** Of a file of some megabytes. Seconds. */
+const downloadLimit = 30;
+
 /** Whether something can be downloaded from there, from the host. */
 export async function downloads(host: Reader, url: string): Promise<Verdict> {
   return ask(host, url, (status) => status >= 200 && status < 300);
+}
+
+/**
+ * Downloads a small file, from the host.
+ *
+ * @param length of what is read of it. Bytes
+ * @returns undefined from a host that can only try the connection
+ */
+export async function askDownload(host: Reader, url: string, length: number): Promise<Answer<Buffer | undefined>> {
+  const answer = await askHttp(host, url, { length, seconds: downloadLimit });
+  if (!answer.answered) return { ok: false, error: `${shownAddress(url)} does not answer: ${answer.why}` };
+  const { status, body } = answer;
+  if (status === undefined) return { ok: true, value: undefined };
+  if (status >= 200 && status < 300) return { ok: true, value: body };
+  return { ok: false, error: `${shownAddress(url)} answers HTTP ${status}` };
 }
 
 /** Whether a registry of images answers: one that wants to know who asks does as well. */

@@ -145,6 +145,39 @@ test.each<[what: string, group: 'database' | 'rpc', containers: readonly string[
   expect([await seen('trusted sequencer answers'), await seen('layer 1 answers')]).toEqual([warns, false]);
 });
 
+test('a genesis file that would be refused is refused before anything is stopped', async () => {
+  const resources = await preflight.resources(await contextOf({}));
+  const serving = (text: string) => fakeHost([[/genesis\.json/, `HTTP/1.1 200 OK\n\n${text}`]]);
+  expect(await refusal(resources, 'genesis file can be downloaded', serving('{}'))).toEqual([
+    expect.stringMatching(/genesis file from \S+ is not the one of the inventory: SHA-256 44136fa3/),
+    'check network.genesis.url in the inventory, and its sha256',
+  ]);
+  const path = ['vars', 'network', 'genesis', 'sha256'];
+  const sum = '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a';
+  const others = await preflight.resources(await contextOf({ changes: [[path, sum]] }));
+  expect(await refusal(others, 'genesis file can be downloaded', serving('{}'))).toEqual([
+    expect.stringMatching(/genesis file from \S+ is refused:\n {2}/),
+    expect.stringContaining('has to be for chain id'),
+  ]);
+});
+
+test('a server that takes over by a switch or a recovery needs no snapshot, and no sequencer at once', async () => {
+  const asked = async (given: Readonly<Record<string, string>>) => {
+    const context = { ...(await contextOf({})), given };
+    const resources = await preflight.resources(context);
+    const sequencer = resources.find(({ name }) => name === 'trusted sequencer answers');
+    const seen = await sequencer?.check(fakeHost([]));
+    return {
+      snapshot: resources.some(({ name }) => name.includes('snapshot')),
+      database: resources.some(({ name }) => name === '/data/state-db can hold a database'),
+      warns: sequencer && seen && isWarning(sequencer, seen),
+    };
+  };
+  expect(await asked({})).toEqual({ snapshot: true, database: true, warns: false });
+  expect(await asked({ to: 'db-1' })).toEqual({ snapshot: false, database: true, warns: true });
+  expect(await asked({ 'to-time': 'latest' })).toEqual({ snapshot: false, database: false, warns: true });
+});
+
 test.each([
   ['docker.io', 'registry-1.docker.io'],
   ['index.docker.io', 'registry-1.docker.io'],
