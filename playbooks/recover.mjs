@@ -8,6 +8,12 @@ await runPlaybook(
     'rebuilds the Database+Sync server from the backup, as it was at a time.',
     [
       play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
+      // What the server has to meet, and what is in the way there, before hours of copying.
+      play('preflight', {
+        hosts: 'database',
+        roles: await roles('preflight', 'recovery-target'),
+        anyErrorsFatal: true,
+      }),
       play('recover from the backup', { hosts: 'backup', roles: await roles('recovery'), optional: true }),
       play('prepare the server', {
         hosts: 'database',

@@ -1,8 +1,8 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { component } from '../lib/node/render/component.ts';
+import { nodeContainers } from '../lib/node/variables/services.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
-import { nodeContainers } from '../lib/node/version/node-container.ts';
 import { versionStays } from '../lib/node/version/version-change.ts';
 
 /** Before a change of the node's version: its images are pulled while the former version still serves. */

@@ -2,6 +2,7 @@ import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { databaseCpuShares } from '../lib/node/databases/databases.ts';
+import { imageReadsData } from '../lib/node/databases/major-version.ts';
 import { component } from '../lib/node/render/component.ts';
 import { serverIsCopied } from '../lib/node/replica/copy.ts';
 import { followsTheServer, hasCaughtUp, standbyAnswers } from '../lib/node/replica/follows.ts';
@@ -16,6 +17,7 @@ export default role<Variables>('replica', async (context) => {
     image,
     ...serverIsCopied(context),
     ...placeIsRemembered(context.vars, 'state-db'),
+    imageReadsData(context.vars, 'state-db'),
     service,
     cpuShares('state-db', databaseCpuShares),
     standbyAnswers(context),

@@ -32,9 +32,8 @@ export default role<Variables>('snapshot', async (context) => {
   const images = later
     .map(({ image }) => image)
     .filter(({ name }, at, all) => [...tool.resources, ...all.slice(0, at)].every((other) => other.name !== name));
+  const known = [archivesFit(archives, vars.snapshot.date), roomForSnapshot(archives, vars.paths.data)];
   const steps = [
-    archivesFit(archives, vars.snapshot.date),
-    roomForSnapshot(archives, vars.paths.data),
     directory(snapshotDirectory(vars)),
     ...(connections > 1 ? [packages('aria2')] : []),
     ...fetched.map((archive) => archive.startedEarly),
@@ -46,6 +45,8 @@ export default role<Variables>('snapshot', async (context) => {
   ];
   return [
     databasesMayBeRestored(databases, vars.snapshot.replace_existing),
+    // Before the operator is asked to stop what uses the databases.
+    ...known.map((resource) => skipWhen(restored, resource)),
     ...(vars.snapshot.replace_existing ? [databasesAreUnused(databases, context.hosts)] : []),
     ...steps.map((resource) => skipWhen(restored, resource)),
     restored,

@@ -4,6 +4,7 @@ import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
+import { imageReadsData } from '../lib/node/databases/major-version.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
 import { networksAreApart } from '../lib/node/preflight/docker-networks.ts';
 import { containersReach } from '../lib/node/preflight/from-containers.ts';
@@ -24,6 +25,7 @@ export default role<Variables>('state-db', async (context) => {
     await containersReach(context),
     directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
     ...placeIsRemembered(vars, 'state-db'),
+    imageReadsData(vars, 'state-db'),
     service,
     // Compose has made the network by now.
     networksAreApart(context),

@@ -7,7 +7,7 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** The installation check of spec part 1.7, on the RPC host itself, and the listeners that its configuration enables. */
 export default role<Variables>('verify', async (context) => {
-  const { ports, verify } = context.vars;
+  const { network, ports, verify } = context.vars;
   const { serves } = await renderHost(context);
   const url = `http://localhost:${ports.rpc_http}`;
   return [
@@ -15,7 +15,7 @@ export default role<Variables>('verify', async (context) => {
     servesNamespaces(url, serves.namespaces, verify),
     ...(serves.webSockets ? [answersWebSocket(ports.rpc_websocket, verify)] : []),
     ...(serves.metrics ? [servesMetrics('json-rpc', ports.rpc_metrics, verify)] : []),
-    blockGrows(url, verify),
+    blockGrows(url, network.trusted_sequencer_url, verify),
     isOnTrustedChain('json-rpc', url, context.vars),
   ];
 });

@@ -43,6 +43,7 @@ export default defineConfig({
           page('Change', '/change'),
           page('Upgrade', '/upgrade'),
           page('Recover', '/recover'),
+          page('Asked before', '/asked-before'),
           page('Network', '/network'),
           page('Check mode in CI', '/ci'),
           page('Your data', '/data'),

@@ -43,8 +43,21 @@ choose_backup() {
   [ -n "$backup" ] || fail "no whole base backup ended before $time: see barman list-backups state-db"
 }
 
+# A copy that the disk cannot hold is not begun. The log that a recovery to the time needs is counted unpacked.
+need_room() {
+  begin=$(sed -n 's/^begin_wal=//p' "$REPOSITORY/base/$backup/backup.info")
+  segments=$(find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f ! -newermt "@$((until + 3600))" -printf '%f\n' 2>/dev/null |
+    sed 's/\.partial$//' | grep -xE '[0-9A-F]{24}' | awk -v begin="$begin" 'substr($0, 9) >= substr(begin, 9)' | sort -u | wc -l)
+  needed=$(($(du -sx -B1 "$REPOSITORY/base/$backup/data" | cut -f1) + segments * 16777216))
+  there=$( (du -sx -B1 "$folder" 2>/dev/null || echo 0) | cut -f1)
+  free=$(df -P -B1 "$(dirname "$folder")" | awk 'END { print $4 }')
+  [ "$needed" -le "$((free + there))" ] ||
+    fail "there is no room for the recovery in $(dirname "$folder"): it takes $((needed / 1000000)) MB, and $(((free + there) / 1000000)) MB are free"
+}
+
 stage() {
   choose_backup
+  need_room
   said=$(as_barman barman verify-backup state-db "$backup" 2>&1) ||
     fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
   # What came since the last run of cron. It may be running just now.

@@ -21,20 +21,34 @@ if is_half_placed "$DATA"; then
 fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
 
-# Text is sorted by the rules of the C library: a copy that is read with other ones has indexes that miss rows.
-versions=$(docker run --rm --interactive --network host --user postgres --entrypoint sh "$IMAGE" -c '
+# What can be known of the server before anything is copied. Text is sorted by the rules of the C library: a copy that is read with other ones
+# has indexes that miss rows. Another major version cannot read a data directory at all.
+# shellcheck disable=SC2016 # it is for the shell in the container
+known=$(docker run --rm --interactive --network host --user postgres --entrypoint sh "$IMAGE" -c '
   IFS= read -r PGPASSWORD
   export PGPASSWORD
   psql -XAtq "host=$1 port=$2 user=rpc_node_replica dbname=$3 connect_timeout=10" \
-    -c "select pg_database_collation_actual_version(oid) from pg_database where datname = current_database()" || exit
+    -c "select pg_database_collation_actual_version(oid) from pg_database where datname = current_database()" \
+    -c "select current_setting('\''server_version_num'\'')::int / 10000" -c "select sum(pg_database_size(oid))::bigint from pg_database where datallowconn" || exit
+  pg_basebackup --version | sed "s/^[^0-9]*\([0-9]*\).*/\1/"
   getconf GNU_LIBC_VERSION 2>/dev/null | cut -d " " -f 2' sh "$ADDRESS" "$PORT" "$DATABASE" <"$PASSWORD_FILE") ||
   fail "the database server at $ADDRESS:$PORT does not let this host in"
-{ read -r theirs; read -r ours; } <<EOF
-$versions
+{ read -r theirs; read -r version; read -r size; read -r own_version; read -r ours; } <<EOF
+$known
 EOF
+[ "$version" = "$own_version" ] ||
+  fail "the database server is PostgreSQL $version, and $IMAGE is PostgreSQL $own_version: name one image for both (images.database)"
 [ -z "$theirs" ] || [ "$theirs" = "$ours" ] ||
   fail "the database server sorts text by version $theirs of the C library, and $IMAGE has ${ours:-another one}: indexes of a copy would miss rows." \
     'Name one image for both by its digest (images.database), deploy the server, then this host'
+place=$copy
+while [ ! -d "$place" ]; do place=$(dirname "$place"); done
+# What an interrupted copy left is removed first. A twentieth for the log that the server writes meanwhile.
+there=$( (du -sx -B1 "$copy" 2>/dev/null || echo 0) | cut -f1)
+free=$(($(df -P -B1 "$place" | awk 'END { print $4 }') + there))
+needed=$((size + size / 20))
+[ "$needed" -le "$free" ] ||
+  fail "there is no room for a copy in $place: it takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free"
 
 docker rm -f "$container" >/dev/null 2>&1
 rm -rf "$copy"

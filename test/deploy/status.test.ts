@@ -164,7 +164,7 @@ test('a layer 1 that fails is named as the cause: by its warnings while sync run
   await expect
     .poll(async () => (await words('--limit', 'db-1')).stdout, soon)
     .toMatch(
-      /^ {2}sync: keeps restarting \(.*\): 429 Too Many Requests: Too Many Requests \(the provider limits requests: use another, or a larger plan\)$/m,
+      /^ {2}sync: (?:keeps restarting|was restarted) .*: 429 Too Many Requests: Too Many Requests \(the provider limits requests: use another, or a larger plan\)$/m,
     );
   await layer1('fail?status=0');
   await expect.poll(health, soon).toBe('healthy');
@@ -196,7 +196,7 @@ test('a layer 1 with another history empties state.block, and the reason is name
   await expect
     .poll(async () => (await words('--limit', 'db-1')).stdout, soon)
     .toMatch(
-      /^ {2}sync: keeps restarting \(.*\): the specified genBlockNumber in config file does not contain any forkID event\./m,
+      /^ {2}sync: (?:keeps restarting|was restarted) .*: the specified genBlockNumber in config file does not contain any forkID event\./m,
     );
 
   await layer1('fork?from=0');

@@ -137,12 +137,10 @@ func (n *node) openState(synchronizes bool) error {
 		return err
 	}
 	if synchronizes {
-		log.info("running migrations for state, host: %s:%s db:%s user:%s", c.Host, c.Port, c.Name, c.User)
-		count, err := migrate(n.state, known)
-		if err != nil {
+		log.info("Running DB migrations host: %s:%s db:%s user:%s", c.Host, c.Port, c.Name, c.User)
+		if err := runMigrations("zkevm-state-db", n.state, known); err != nil {
 			return err
 		}
-		log.info("successfully ran %d migrations for state", count)
 	}
 	return checkMigrations(n.state, known)
 }
@@ -156,7 +154,17 @@ func (n *node) openPool() error {
 	if err != nil {
 		return err
 	}
-	_, err = migrate(n.pool, known)
+	return runMigrations("zkevm-pool-db", n.pool, known)
+}
+
+// runMigrations logs what the real program does about them.
+func runMigrations(name string, database *sql.DB, known []migration) error {
+	log.info("running migrations for %s", name)
+	log.info("running migrations up")
+	count, err := migrate(database, known)
+	if err == nil {
+		log.info("successfully ran %d migrations", count)
+	}
 	return err
 }
 

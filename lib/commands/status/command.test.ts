@@ -31,6 +31,7 @@ const state: HostState = {
   at: now,
   docker: 'active',
   containers: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': up },
+  otherCollations: [],
   otherSynchronizer: undefined,
   chain: {
     from: 'json-rpc',

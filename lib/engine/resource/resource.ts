@@ -21,6 +21,8 @@ export type Verdict =
       readonly note?: string;
       /** Left out where only the operator or the work of the resource ends it. */
       readonly change?: Change;
+      /** Of an expectation: this drift is a warning, also where `expects` is `must`. */
+      readonly warns?: true;
     }
   /** It cannot be known before something else is true: the usual result on a bare host. */
   | { readonly is: 'unknown'; readonly until: string };
@@ -31,6 +33,18 @@ export const ok: Verdict = { is: 'ok' };
 export function drift(difference: string | readonly Difference[], change?: Change): Verdict {
   const seen = typeof difference === 'string' ? { differences: [], note: difference } : { differences: difference };
   return { is: 'drift', ...seen, ...(change && { change }) };
+}
+
+/** Drift of an expectation that is a warning in this case, and fails the host in others. */
+export function warning(what: string): Verdict {
+  return { is: 'drift', differences: [], note: what, warns: true };
+}
+
+/** Whether what a check found is reported as a warning: the run goes on, and nothing is changed. */
+export function isWarning(resource: Resource, seen: Verdict): boolean {
+  return (
+    seen.is === 'drift' && resource.expects !== undefined && (resource.expects === 'should' || seen.warns === true)
+  );
 }
 
 /** Drift if anything differs. */

@@ -1,6 +1,6 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, type EveryHost, stepsThatEnd, type Verdict } from '../resource/resource.ts';
+import { describeUnmet, type EveryHost, isWarning, stepsThatEnd, type Verdict } from '../resource/resource.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
 import type { ConfirmEach, RunOptions } from './run-options.ts';
 import { changesTogether, changeTogether, didNotConverge, mostTogether, travelsAlone } from './together.ts';
@@ -90,7 +90,7 @@ async function convergeOne(host: HostRun, taskRun: TaskRun, rest: readonly TaskR
       });
       return failure;
     case 'drift':
-      if (resource.expects === 'should') {
+      if (isWarning(resource, seen)) {
         host.done(task, 'warning', { note: describeUnmet(resource, seen) });
         return undefined;
       }
@@ -212,7 +212,7 @@ async function makeAlone(
 function next(taskRuns: readonly TaskRun[]): readonly TaskRun[] {
   let left = mostTogether;
   const last = taskRuns.findIndex((taskRun, at) => {
-    if (at === 0 || taskRun.seen?.is !== 'drift' || taskRun.resource.expects === 'should') return false;
+    if (at === 0 || taskRun.seen?.is !== 'drift' || isWarning(taskRun.resource, taskRun.seen)) return false;
     left -= 1;
     return left === 0 || travelsAlone(taskRun.resource);
   });

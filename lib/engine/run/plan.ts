@@ -1,7 +1,7 @@
 import { describeStep, type Step } from '../host/step.ts';
 import { Problem } from '../problem/problem.ts';
 import { sha256Of } from '../resource/file/content.ts';
-import { type Difference, describeUnmet, type EveryHost, fileChange } from '../resource/resource.ts';
+import { type Difference, describeUnmet, type EveryHost, fileChange, isWarning } from '../resource/resource.ts';
 import type { Outcome, Task } from './events.ts';
 import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
@@ -95,7 +95,7 @@ function plannedOf({ task, resource, seen }: TaskRun): Planned {
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
-  if (resource.expects === 'should') return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
+  if (isWarning(resource, seen)) return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
   if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
   // A deploy refuses it in its turn.
   if (seen.change instanceof Problem)

@@ -5,7 +5,16 @@ import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, exitCode, Problem } from '../problem/problem.ts';
 import { eventually } from '../resource/job/eventually.ts';
 import { pause } from '../resource/job/pause.ts';
-import { drift, expectation, ok, type Resource, task, unknownUntil, type Verdict } from '../resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  task,
+  unknownUntil,
+  type Verdict,
+  warning,
+} from '../resource/resource.ts';
 import { role } from '../resource/role.ts';
 import { fakeHost } from '../resource/testing/fake-host.ts';
 import { sessionOf } from '../resource/testing/test-host.ts';
@@ -361,6 +370,18 @@ test('a failed requirement fails the host, a failed recommendation only warns', 
     error: { hint: 'add memory' },
   });
   expect(made.size).toBe(0);
+});
+
+test('a check can say that what it found is a warning, although the requirement fails the host otherwise', async () => {
+  const made = new Set<string>();
+  const must = expectation('peer answers', { check: async () => warning('away'), hint: 'look there' });
+  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [must, thing(made, 'a')])] })];
+  const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
+  const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });
+  expect(checked.outcomes[0]).toBe('h1 peer answers warning');
+  const ran = await runWith(plays, inventoryOf({ a: ['h1'] }));
+  expect(ran.outcomes).toEqual(['h1 peer answers warning', 'h1 a changed']);
+  for (const { events } of [checked, ran]) expect(notesOf(events)[0]).toBe('away\nlook there');
 });
 
 test('check mode says what to do about a failed expectation, and so does a warning', async () => {

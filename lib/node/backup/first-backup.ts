@@ -20,6 +20,7 @@ export function baseBackupIsThere({ hosts, vars }: Context<Variables>): Resource
     PROGRAMS: postgresPrograms,
     CONNECTION: connectionToServer({ hosts }),
     BASE_BACKUP: baseBackup,
+    FOLDER: folder,
   });
   return job('a base backup is there', {
     unit: `${product}-first-backup`,

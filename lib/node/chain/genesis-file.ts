@@ -49,6 +49,16 @@ function differencesOf(mode: number, found: string, wanted: string): Difference[
   ];
 }
 
+/** Why a content is not the genesis file of the deployment. */
+export function genesisProblem(content: Buffer, vars: Variables): Problem | undefined {
+  const { sha256, url } = vars.network.genesis;
+  const found = sha256Of(content);
+  if (found === sha256) return faultsIn(content, vars);
+  return new Failure(
+    `the genesis file from ${withoutQuery(url)} is not the one of the inventory: SHA-256 ${found}, wanted ${sha256}`,
+  );
+}
+
 function faultsIn(content: Buffer, vars: Variables): Problem | undefined {
   const { chain_id: chainId, genesis } = vars.network;
   const faults = genesisFaults(content.toString('utf8'), { ...generationOf(vars), chainId });

@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest';
-import { drift } from '../../engine/resource/resource.ts';
-import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { describeVerdict, drift, isWarning } from '../../engine/resource/resource.ts';
+import { type Answer, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { blockGrows, givesBlockNumber } from './installation-check.ts';
 
 const url = 'http://localhost:8123';
+const sequencer = 'http://10.0.0.9:8545';
 const twice = { attempts: 2, pause_seconds: 0 };
 
-/** A host on which json-rpc runs, and answers so; by its clock it is 1000. */
-const answering = (result: unknown) =>
+/**
+ * A host on which json-rpc runs, and answers so; by its clock it is 1000.
+ *
+ * @param trusted what the trusted sequencer answers to the request for its chain id
+ */
+const answering = (result: unknown, trusted: Answer = 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x10"}') =>
   fakeHost(
     [
+      [/10\.0\.0\.9:8545/, trusted],
       [/probe/, `HTTP/1.1 200 OK\n\n${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}`],
       [/^date/, '1000\n'],
     ],
@@ -28,7 +34,7 @@ test('an answer without a block number is shown, with the number of attempts', a
 });
 
 test('a chain that does not grow is reported with its newest block', async () => {
-  const check = blockGrows(url, twice);
+  const check = blockGrows(url, sequencer, twice);
   const host = answering({ number: '0x10', hash: '0xaa', timestamp: '0x384' });
   expect(await check.check(host)).toMatchObject(drift('block 16 is 100 s old, and whether it grows takes two checks'));
   await expect(applyDrift(host, check)).rejects.toMatchObject({
@@ -37,8 +43,18 @@ test('a chain that does not grow is reported with its newest block', async () =>
   });
 });
 
+test('a chain that cannot grow, as the trusted sequencer is away, is a warning', async () => {
+  const check = blockGrows(url, sequencer, twice);
+  const away: Answer = { exitCode: 7, stderr: 'curl: (7) Connection refused' };
+  const verdict = await check.check(answering({ number: '0x10', hash: '0xaa', timestamp: '0x384' }, away));
+  expect(isWarning(check, verdict)).toBe(true);
+  expect(describeVerdict(verdict)).toBe(
+    'block 16 is 100 s old, and no newer one can come: http://10.0.0.9:8545 does not answer: Connection refused',
+  );
+});
+
 test('a server without any block is reported', async () => {
-  expect(await blockGrows(url, twice).check(answering(null))).toEqual(
+  expect(await blockGrows(url, sequencer, twice).check(answering(null))).toEqual(
     drift('eth_getBlockByNumber gives no newest block'),
   );
 });

@@ -2,9 +2,18 @@ import type { Reader, Writer } from '../../engine/host/host.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { ensureContainerRuns } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { checkedAgainAfter, drift, ok, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
+import {
+  checkedAgainAfter,
+  drift,
+  ok,
+  unknownUntil,
+  type Verdict,
+  type Work,
+  warning,
+} from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Answer, blockAt, blockNumber } from './chain.ts';
+import { askChainId } from './reachable.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
 const freshFor = 60;
@@ -37,17 +46,25 @@ export function givesBlockNumber(url: string, attempts: Attempts): Work {
 
 /**
  * The newest block has to grow. One check cannot see growth, but a block of the last minute proves it. Where the newest one is older,
- * as while the node catches up from its snapshot, it is waited for, which is the proof.
+ * as while the node catches up from its snapshot, it is waited for, which is the proof. No block can come while the trusted sequencer is
+ * away: that is a warning.
+ *
+ * @param url of json-rpc on the host
+ * @param sequencer URL of the trusted sequencer
  */
-export function blockGrows(url: string, attempts: Attempts): Work {
+export function blockGrows(url: string, sequencer: string, attempts: Attempts): Work {
   const resource: Work = {
     name: `the newest block on ${url} grows`,
     expects: 'must',
     provesItself: true,
     check: (host) =>
-      judge(host, 'json-rpc', newestBlock(host, url), ({ number, age }) =>
-        age <= freshFor ? ok : drift(`block ${number} is ${age} s old, and whether it grows takes two checks`),
-      ),
+      judge(host, 'json-rpc', newestBlock(host, url), async ({ number, age }) => {
+        if (age <= freshFor) return ok;
+        const old = `block ${number} is ${age} s old`;
+        const trusted = await askChainId(host, sequencer);
+        if (!trusted.ok) return warning(`${old}, and no newer one can come: ${trusted.error}`);
+        return drift(`${old}, and whether it grows takes two checks`);
+      }),
     work: async (host) => {
       const first = await persistently(host, 'json-rpc', attempts, () => newestBlock(host, url));
       await pause(host, attempts.pause_seconds);
@@ -70,7 +87,12 @@ async function newestBlock(host: Reader, url: string): Promise<Answer<{ number: 
 }
 
 /** Unknown until the container runs; from then on whatever is wrong with its answer is drift. */
-async function judge<T>(host: Reader, container: string, asked: Promise<Answer<T>>, verdict: (value: T) => Verdict) {
+async function judge<T>(
+  host: Reader,
+  container: string,
+  asked: Promise<Answer<T>>,
+  verdict: (value: T) => Verdict | Promise<Verdict>,
+) {
   const [state, answer] = await Promise.all([host.container(container), asked]);
   if (!state?.running) return unknownUntil(`${container} is running`);
   return answer.ok ? verdict(answer.value) : drift(answer.error);

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { layer1HasOurBlocks } from './layer1-history.ts';
+import type { Variables } from '../variables/variables.ts';
+import { historiesAgree, layer1HasOurBlocks } from './layer1-history.ts';
 
 /** The hash of each block of layer 1. */
 let layer1: Readonly<Record<number, string>> = {};
@@ -37,12 +38,12 @@ afterAll(() => {
 /**
  * @param newest and `older`: what psql prints for the newest block, and for that of 64 blocks before
  */
-async function check({ newest = '', older = '', here = layer1 }) {
+async function check({ newest = '', older = '', here = layer1 }, of = layer1HasOurBlocks) {
   layer1 = here;
   const script = `#!/bin/sh\ncase "$*" in *-F\\ *state.block*'- 64'*) printf '%s' '${older}' ;; *) printf '%s' '${newest}' ;; esac\n`;
   writeFileSync(join(folder, 'docker'), script, { mode: 0o755 });
   const { vars } = await contextOf({ changes: [[['vars', 'network', 'l1_rpc_url'], url]] });
-  return layer1HasOurBlocks(vars).check(localHost(folder));
+  return of(vars).check(localHost(folder));
 }
 
 test('the newest block of the database is found on layer 1, in any spelling', async () => {
@@ -82,4 +83,18 @@ test('a database or a layer 1 that does not answer is reported', async () => {
   expect(await check({ newest: 'NOTICE: 0x64' })).toEqual(
     unknownUntil('state-db answers SQL: no block number: NOTICE:'),
   );
+});
+
+test('before anything is stopped, another history is refused, and what cannot be compared yet is left for later', async () => {
+  const early = (vars: Variables) => {
+    const [resource] = historiesAgree(vars, false);
+    if (!resource) throw new Error('it is not asked');
+    return resource;
+  };
+  const other = { newest: '0x64 0xab\n', older: '0x24 0xcd\n', here: { 100: '0x12', 36: '0x34' } };
+  expect(describeVerdict(await check(other, early))).toMatch(/^layer 1 has another history: block 100 /);
+  expect(await check({ ...other, newest: 'NOTICE: 0x64' }, early)).toEqual(ok);
+  expect(await check({}, early)).toEqual(ok);
+  const { vars } = await contextOf({});
+  expect(historiesAgree(vars, true)).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { drift, expectation, ok, type Resource, type Verdict } from '../../engin
 import { stateDatabase } from '../databases/databases.ts';
 import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
-import { newestBlockPair } from './newest-block.ts';
+import { type BlockPair, newestBlockPair } from './newest-block.ts';
 
 /** Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer blocks. Blocks. */
 const finalityDepth = 64;
@@ -20,18 +20,41 @@ export function layer1HasOurBlocks(vars: Variables): Resource {
   });
 }
 
-async function compareHistory(host: Reader, vars: Variables): Promise<Verdict> {
+/**
+ * The same, before anything is stopped, as far as it can be known then: a database that does not run, or has no block yet, is compared in
+ * its turn. One that this run replaces is not.
+ *
+ * @param isReplaced whether the run may put other data in place of the database
+ */
+export function historiesAgree(vars: Variables, isReplaced: boolean): Resource[] {
+  const { name, hint = '' } = layer1HasOurBlocks(vars);
+  const check = async (host: Reader) => {
+    const [newest] = await readNewest(host, vars);
+    return newest.ok && newest.value?.there.ok ? judgePair(host, vars, newest.value) : ok;
+  };
+  return isReplaced ? [] : [expectation(name, { check, hint })];
+}
+
+function readNewest(host: Reader, vars: Variables) {
   const target = stateDatabase(vars);
-  const url = vars.network.l1_rpc_url;
-  const ask = (atMost?: string) =>
-    newestBlockPair(host, { target, table: 'state.block', ...(atMost && { atMost }) }, url);
-  const [newest, container] = await Promise.all([ask(), host.container(target.container)]);
-  if (!newest.ok) return unknownWithoutAnswer(target.container, container, newest.error);
-  if (!newest.value) return ok;
-  const { here, there } = newest.value;
+  return Promise.all([
+    newestBlockPair(host, { target, table: 'state.block' }, vars.network.l1_rpc_url),
+    host.container(target.container),
+  ]);
+}
+
+async function compareHistory(host: Reader, vars: Variables): Promise<Verdict> {
+  const [newest, container] = await readNewest(host, vars);
+  if (!newest.ok) return unknownWithoutAnswer(stateDatabase(vars).container, container, newest.error);
+  return newest.value ? judgePair(host, vars, newest.value) : ok;
+}
+
+async function judgePair(host: Reader, vars: Variables, { here, there }: BlockPair): Promise<Verdict> {
   if (!there.ok) return drift(there.error);
   if (isSame(here.hash, there.value?.hash)) return ok;
-  const older = await ask(`(select max(block_num) - ${finalityDepth} from state.block)`);
+  const url = vars.network.l1_rpc_url;
+  const atMost = `(select max(block_num) - ${finalityDepth} from state.block)`;
+  const older = await newestBlockPair(host, { target: stateDatabase(vars), table: 'state.block', atMost }, url);
   const pair = older.ok ? older.value : undefined;
   if (pair?.there.ok && isSame(pair.here.hash, pair.there.value?.hash)) return ok;
   return drift(

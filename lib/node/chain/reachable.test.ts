@@ -11,7 +11,7 @@ import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { standInFor } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
-import { answersForChain, downloads, registryAnswers } from './reachable.ts';
+import { askChainId, downloads, isOfChain, registryAnswers } from './reachable.ts';
 
 let server: Server;
 let address: string;
@@ -81,6 +81,10 @@ const machines: [string, string[] | undefined][] = [
   ...(existsSync('/usr/bin/wget') ? [['with wget', [...bare, 'wget']] satisfies [string, string[]]] : []),
   ['with bash alone', bare],
 ];
+
+/** Whether an address is of the chain with this id. */
+const answersForChain = async (host: Reader, url: string, id: number | undefined) =>
+  isOfChain(url, await askChainId(host, url), id);
 
 test.each(machines)('addresses that answer, %s', async (_, programs) => {
   const host = machine(programs);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -139,6 +139,18 @@ test.each<[Record<string, unknown>, string | undefined, string[]]>([
   ],
 ])('%j', async (snapshot, text, expected) => {
   expect(await problems(await inventory(snapshot, text))).toEqual(expected);
+});
+
+test('a manifest beside archives of another file, which has only their checksums, is told once for each', async () => {
+  const file = await inventory({ manifest: 'manifest.json', from });
+  const values = { snapshot: { state: { sha256: sha256('1') }, prover: { sha256: sha256('2') }, date: '2024-06-01' } };
+  writeFileSync(join(dirname(file), 'values.yaml'), JSON.stringify(values));
+  writeFileSync(file, `vars_files: [values.yaml]\n${readFileSync(file, 'utf8')}`);
+  expect(await problems(file)).toEqual(
+    ['state', 'prover', 'date'].map(
+      (key) => `snapshot.${key} has no use: the manifest has it | leave one of the two out`,
+    ),
+  );
 });
 
 test.each([

@@ -1,47 +1,85 @@
-import { expectation, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused, warning } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
-import { answersForChain, downloads } from '../chain/reachable.ts';
+import { genesisProblem } from '../chain/genesis-file.ts';
+import { historiesAgree } from '../chain/layer1-history.ts';
+import { askChainId, askDownload, isOfChain } from '../chain/reachable.ts';
 import { genesisPath } from '../render/render.ts';
+import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 import { registriesAnswer } from './registries.ts';
 import { snapshotCanBeDownloaded } from './restore.ts';
 
+/** A larger genesis file is looked at in its turn. Bytes. */
+const longestGenesis = 16 * 1024 * 1024;
+
 /** Every address outside that this host needs answers. It does not need again what it has already downloaded. */
-export function addressesAnswer({ host, vars }: Context<Variables>): Resource[] {
+export function addressesAnswer(context: Context<Variables>): Resource[] {
+  const { host, vars, given } = context;
   const { node, prover, database } = vars.images;
   // It pulls the image of the database alone.
   if (host.groups.includes('replica')) return registriesAnswer(vars, [database]);
   return [
-    ...chainsAnswer(vars),
+    sequencerAnswers(context),
+    layer1Answers(vars),
     genesisCanBeDownloaded(vars),
     ...registriesAnswer(vars, [node, prover, database]),
-    ...(host.groups.includes('database') ? snapshotCanBeDownloaded(vars) : []),
+    ...(host.groups.includes('database')
+      ? [
+          ...historiesAgree(vars, vars.snapshot.replace_existing || given['to-time'] !== undefined),
+          ...snapshotCanBeDownloaded(context),
+        ]
+      : []),
   ];
 }
 
-function chainsAnswer({ network }: Variables): Resource[] {
-  const { trusted_sequencer_url, l1_rpc_url, chain_id, l2_chain_id } = network;
-  return [
-    expectation('trusted sequencer answers', {
-      check: (reader) => answersForChain(reader, trusted_sequencer_url, l2_chain_id),
-      hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
-    }),
-    expectation('layer 1 answers', {
-      check: (reader) => answersForChain(reader, l1_rpc_url, chain_id),
-      hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
-    }),
-  ];
+/**
+ * A server that was deployed with this address, and one that takes the place of another by a switch or a recovery, serves the blocks that it has while the
+ * sequencer is away, and its components start. So that is a warning there. A new server, a new address and another chain are refused.
+ */
+function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>): Resource {
+  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
+  const { trusted_sequencer_url: url, l2_chain_id } = vars.network;
+  return expectation('trusted sequencer answers', {
+    check: async (reader) => {
+      const [answer, settings, ...containers] = await Promise.all([
+        askChainId(reader, url),
+        reader.read(`${vars.paths.deployment}/node.config.toml`),
+        ...nodeContainers(groups).map((name) => reader.container(name)),
+      ]);
+      const isDeployed =
+        takesOver || (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
+      if (answer.ok || !isDeployed) return isOfChain(url, answer, l2_chain_id);
+      return warning(`${answer.error}; this server goes on with the blocks that it has`);
+    },
+    hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
+  });
 }
 
+function layer1Answers({ network: { l1_rpc_url, chain_id } }: Variables): Resource {
+  return expectation('layer 1 answers', {
+    check: async (reader) => isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id),
+    hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
+  });
+}
+
+/** Its content is looked at, too: one that is refused would be known only when the containers of another version are stopped. */
 function genesisCanBeDownloaded(vars: Variables): Resource {
   const { genesis } = vars.network;
+  const hint = 'check network.genesis.url in the inventory';
   return skipWhen(
     goal(async (reader) => (await reader.sha256(genesisPath(vars))) === genesis.sha256),
     expectation('genesis file can be downloaded', {
-      check: (reader) => downloads(reader, genesis.url),
-      hint: 'check network.genesis.url in the inventory',
+      check: async (reader) => {
+        const answer = await askDownload(reader, genesis.url, longestGenesis);
+        if (!answer.ok) return drift(answer.error);
+        // A host without curl and wget tries the connection only.
+        if (answer.value === undefined || answer.value.length >= longestGenesis) return ok;
+        const problem = genesisProblem(answer.value, vars);
+        return problem ? refused(problem.message, problem.hint || `${hint}, and its sha256`) : ok;
+      },
+      hint,
     }),
   );
 }

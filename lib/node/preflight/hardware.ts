@@ -31,9 +31,10 @@ export function databasesLast({ facts, vars }: Context<Variables>): Resource {
 }
 
 /** The data directories of this host's databases can hold them. */
-export function databasesFit({ host, vars }: Context<Variables>): Resource[] {
+export function databasesFit({ host, vars, given }: Context<Variables>): Resource[] {
   const isIn = (...groups: readonly string[]) => host.groups.some((group) => groups.includes(group));
-  const server = isIn('database', 'replica') ? (['state-db'] as const) : [];
+  // A recovery asks for itself, as it may put aside what is there.
+  const server = isIn('database', 'replica') && given['to-time'] === undefined ? (['state-db'] as const) : [];
   const pool = isIn('database', 'rpc') ? (['pool-db'] as const) : [];
   return [...server, ...pool].map((name) => canHoldDatabase(dataFolder(vars, name)));
 }

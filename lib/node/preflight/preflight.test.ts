@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import preflight from '../../../roles/preflight.ts';
-import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
-import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { describeVerdict, drift, isWarning, ok } from '../../engine/resource/resource.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf, type Given, refusal, sound } from '../testing/role-context.ts';
 
@@ -120,6 +120,66 @@ test.each([
   expect(await resource?.check(answering(1))).toEqual(
     drift(`${url} is of the chain with id 1, and has to be of the one with id ${id}`),
   );
+});
+
+const sequencer = 'http://172.30.77.10:8545';
+const ofSequencer = `[RPC]\nSequencerNodeURI = "${sequencer}"\n`;
+
+test.each<[what: string, group: 'database' | 'rpc', containers: readonly string[], settings: string, warns: boolean]>([
+  ['an RPC server that was deployed', 'rpc', ['json-rpc'], ofSequencer, true],
+  ['a Database+Sync server that was deployed', 'database', ['sync'], ofSequencer, true],
+  ['a new RPC server', 'rpc', [], ofSequencer, false],
+  ['a Database+Sync server that was an RPC server', 'database', ['json-rpc'], ofSequencer, false],
+  ['another address than before', 'rpc', ['json-rpc'], ofSequencer.replace('8545', '8550'), false],
+])('a sequencer that is away is a warning where its blocks are served already: %s', async (...given) => {
+  const [, group, containers, settings, warns] = given;
+  const resources = await preflight.resources(await contextOf({ group }));
+  const host = fakeHost([], {
+    container: async (name) => (containers.includes(name) ? { ...runningContainer, running: false } : undefined),
+    read: async () => Buffer.from(settings),
+  });
+  const seen = async (name: string) => {
+    const resource = resources.find((each) => each.name === name);
+    const verdict = await resource?.check(host);
+    return resource && verdict && ([isWarning(resource, verdict), describeVerdict(verdict)] as const);
+  };
+  const words = `${sequencer} does not answer: not found`;
+  const goesOn = '; this server goes on with the blocks that it has';
+  expect(await seen('trusted sequencer answers')).toEqual([warns, warns ? words + goesOn : words]);
+  expect(await seen('layer 1 answers')).toEqual([false, expect.stringContaining('does not answer')]);
+});
+
+test('a genesis file that would be refused is refused before anything is stopped', async () => {
+  const resources = await preflight.resources(await contextOf({}));
+  const serving = (text: string) => fakeHost([[/genesis\.json/, `HTTP/1.1 200 OK\n\n${text}`]]);
+  expect(await refusal(resources, 'genesis file can be downloaded', serving('{}'))).toEqual([
+    expect.stringMatching(/genesis file from \S+ is not the one of the inventory: SHA-256 44136fa3/),
+    'check network.genesis.url in the inventory, and its sha256',
+  ]);
+  const path = ['vars', 'network', 'genesis', 'sha256'];
+  const sum = '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a';
+  const others = await preflight.resources(await contextOf({ changes: [[path, sum]] }));
+  expect(await refusal(others, 'genesis file can be downloaded', serving('{}'))).toEqual([
+    expect.stringMatching(/genesis file from \S+ is refused:\n {2}/),
+    expect.stringContaining('has to be for chain id'),
+  ]);
+});
+
+test('a server that takes over by a switch or a recovery needs no snapshot, and no sequencer at once', async () => {
+  const asked = async (given: Readonly<Record<string, string>>) => {
+    const context = { ...(await contextOf({})), given };
+    const resources = await preflight.resources(context);
+    const sequencer = resources.find(({ name }) => name === 'trusted sequencer answers');
+    const seen = await sequencer?.check(fakeHost([]));
+    return {
+      snapshot: resources.some(({ name }) => name.includes('snapshot')),
+      database: resources.some(({ name }) => name === '/data/state-db can hold a database'),
+      warns: sequencer && seen && isWarning(sequencer, seen),
+    };
+  };
+  expect(await asked({})).toEqual({ snapshot: true, database: true, warns: false });
+  expect(await asked({ to: 'db-1' })).toEqual({ snapshot: false, database: true, warns: true });
+  expect(await asked({ 'to-time': 'latest' })).toEqual({ snapshot: false, database: false, warns: true });
 });
 
 test.each([

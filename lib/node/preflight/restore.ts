@@ -11,8 +11,12 @@ import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 
+/** In a recovery the databases come from the backup, and in a switch they are there. */
+const isWithoutSnapshot = ({ to, 'to-time': time }: Context<Variables>['given']) => (to ?? time) !== undefined;
+
 /** What the restore of a snapshot downloads is there, as far as this run restores one. */
-export function snapshotCanBeDownloaded(vars: Variables): Resource[] {
+export function snapshotCanBeDownloaded({ vars, given }: Pick<Context<Variables>, 'vars' | 'given'>): Resource[] {
+  if (isWithoutSnapshot(given)) return [];
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
   const built = restore_with === 'source' ? source : undefined;
@@ -28,9 +32,15 @@ export function snapshotCanBeDownloaded(vars: Variables): Resource[] {
 }
 
 /** A Go that is too old would otherwise fail only after the databases have started. */
-export function restoreToolCanBeBuilt({ host, vars, facts }: Context<Variables>): Resource[] {
+export function restoreToolCanBeBuilt({ host, vars, facts, given }: Context<Variables>): Resource[] {
   const { restore_with, source } = vars.snapshot;
-  if (restore_with !== 'source' || source === undefined || !host.groups.includes('database')) return [];
+  if (
+    restore_with !== 'source' ||
+    source === undefined ||
+    !host.groups.includes('database') ||
+    isWithoutSnapshot(given)
+  )
+    return [];
   const wanted = source.go_version;
   const goIsThere = expectation(`Go ${wanted} or later is available for the restore tool`, {
     check: (reader) => goWillBeNewEnough(reader, facts.distribution, wanted),

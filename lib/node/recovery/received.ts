@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { command } from '../../engine/host/step.ts';
+import { bytes } from '../../engine/output/units.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, expectation, ok, type Resource, refused } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { backupHost } from '../backup/source.ts';
 import { noOtherSynchronizer } from '../chain/single-sync.ts';
@@ -21,6 +23,8 @@ import { servingPort } from './staged.ts';
 
 const script = readFileSync(new URL('../../../templates/host/receive-recovery.sh', import.meta.url), 'utf8');
 
+const roomScript = readFileSync(new URL('../../../templates/host/recovery-room.sh', import.meta.url), 'utf8');
+
 /** What uses the data directory. */
 const containers = ['sync', 'prover', 'state-db'];
 
@@ -33,9 +37,46 @@ export function recoveryIsReceived(context: Context<Variables>, asked: AskedReco
     packages('rsync'),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
+    roomForRecovery(context, received),
     containersAreStopped(received),
     { ...received, everyHost: noOtherSynchronizer(context) },
   ];
+}
+
+/** No other data is in the way of the recovered data directory. */
+export function recoveryHasItsPlace(context: Context<Variables>, asked: AskedRecovery): Resource {
+  return nothingIsInTheWay(context.vars, asked, dataIsReceived(context, asked));
+}
+
+/**
+ * The recovered files can be fetched, and there is room for them. Before the containers are stopped.
+ *
+ * @param received whether the recovery is there
+ */
+function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Resource, 'check'>): Resource {
+  const data = dataFolder(vars, 'state-db');
+  const source = `rsync://recovery@${backupHost(hosts)?.connection.address ?? ''}:${servingPort}/recovery/`;
+  return skipWhen(
+    received,
+    expectation('there is room for the recovered databases', {
+      check: async (host) => {
+        const [password, answer] = await Promise.all([
+          host.stat(passwordFile),
+          host.$({
+            timeoutSeconds: 120,
+          })`sh -c ${dataPlaceFunctions + roomScript} room ${source} ${passwordFile} ${data}`,
+        ]);
+        // Exit code of rsync: nothing serves them yet.
+        if (password === undefined || answer.exitCode === 10) return unknownUntil('the recovered files can be fetched');
+        if (!answer.ok) return drift(`the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`);
+        const [needed = 0, free = 0] = answer.text().split(' ').map(Number);
+        return needed <= free
+          ? ok
+          : drift(`they take ${bytes(needed)}, and ${bytes(free)} are free on the file system of ${data}`);
+      },
+      hint: `make room there. The containers of this server still run`,
+    }),
+  );
 }
 
 function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {

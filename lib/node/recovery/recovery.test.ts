@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import recovery from '../../../roles/recovery.ts';
-import { drift } from '../../engine/resource/resource.ts';
-import { fakeHost, rootsFile, runningContainer, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
+import recoveryTarget from '../../../roles/recovery-target.ts';
+import { describeVerdict, drift } from '../../engine/resource/resource.ts';
+import {
+  type Answer,
+  fakeHost,
+  rootsFile,
+  runningContainer,
+  stoppedUnit,
+} from '../../engine/resource/testing/fake-host.ts';
 import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
 
@@ -113,4 +120,34 @@ test('a drill that passed before proves nothing', async () => {
   expect(drill?.provesItself).toBe(true);
   const failing = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
   await expect(failing?.work?.(passed(false))).rejects.toThrow('it did not pass');
+});
+
+test('what is in the way is asked before the backup host copies anything, and room before the containers are stopped', async () => {
+  const context = { ...(await contextOf({ changes: backup })), given: { 'to-time': 'latest' } };
+  const [first] = await recoveryTarget.resources(context);
+  const there = fakeHost([[/ls -A/, 'PG_VERSION']]);
+  expect(await first?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
+  expect(await recoveryTarget.resources({ ...context, given: {} })).toEqual([]);
+
+  const order = await names({ 'to-time': 'latest' });
+  const room = order.indexOf('there is room for the recovered databases');
+  expect(room).toBeGreaterThan(0);
+  expect(room).toBeLessThan(order.findIndex((name) => name.includes('do not run')));
+});
+
+test.each<[what: string, answer: Answer, password: boolean, words: string]>([
+  ['room', '1000 2000', true, 'ok'],
+  ['no room', '3000000 1048576', true, 'they take 2.9 MiB, and 1.0 MiB are free on the file system of /data/state-db'],
+  [
+    'a password that is refused',
+    { exitCode: 5, stderr: '@ERROR: auth failed' },
+    true,
+    'the backup host does not send them: @ERROR: auth failed',
+  ],
+  ['nothing served yet', { exitCode: 10 }, true, 'unknown until the recovered files can be fetched'],
+  ['no password yet', { exitCode: 1 }, false, 'unknown until the recovered files can be fetched'],
+])('the room for a recovery is known before anything is stopped: %s', async (_, answer, password, words) => {
+  const room = (await resources({ 'to-time': 'latest' })).find(({ name }) => name.startsWith('there is room'));
+  const host = fakeHost([[/rsync/, answer]], { stat: async () => (password ? rootsFile : undefined) });
+  expect(room && describeVerdict(await room.check(host))).toBe(words);
 });

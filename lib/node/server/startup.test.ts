@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { drift } from '../../engine/resource/resource.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
@@ -19,5 +19,29 @@ test('a component that Docker restarts again and again is reported with the end 
   });
   await expect(applyDrift(host, staysUp('sync'))).rejects.toThrow(
     /^container sync is restarting, exit code 1\nno answer from layer 1$/,
+  );
+});
+
+test('one that is met running at each look, soon after one of its starts, is reported with the end of its log, too', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const started = Date.parse(runningContainer.startedAt) / 1000;
+  const log = ['info', 'fatal'].map((level) => JSON.stringify({ level, msg: `${level} of a pool database` }));
+  const host = fakeHost(
+    [
+      [/^docker logs /, `${log.join('\n')}\n`],
+      [/^date/, `${started + 3}\n`],
+    ],
+    {
+      container: async () => ({ ...runningContainer, restartCount: 7 }),
+      sleep: async (seconds) => {
+        vi.advanceTimersByTime(seconds * 1000);
+      },
+    },
+  );
+  await expect(applyDrift(host, staysUp('sync'))).rejects.toThrow(
+    'container sync does not stay up, restarts by Docker: 7\ninfo of a pool database\nfatal of a pool database',
   );
 });

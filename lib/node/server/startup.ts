@@ -1,5 +1,6 @@
 import type { Reader, Writer } from '../../engine/host/host.ts';
-import { reachedBy } from '../../engine/resource/docker/compose-service.ts';
+import { Failure } from '../../engine/problem/problem.ts';
+import { ensureContainerRuns, reachedBy } from '../../engine/resource/docker/compose-service.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
 import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 
@@ -32,7 +33,13 @@ function hasRunFor(name: string, container: string, seconds: number): Resource {
     async work(host: Writer) {
       const age = (await runningFor(host, container)) ?? seconds;
       if (age < seconds) await pause(host, seconds - age);
-      await reached.work(host);
+      try {
+        await reached.work(host);
+      } catch (error) {
+        // Each look may have met it running, soon after one of its starts.
+        if (error instanceof Failure) await ensureContainerRuns(host, container, { restarts: 0 });
+        throw error;
+      }
     },
   };
 }

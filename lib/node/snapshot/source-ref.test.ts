@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
+import { generationNames, generations } from '../variables/generation.ts';
 import { repositoryHas } from './source-ref.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'source-'));
@@ -78,4 +79,8 @@ test('a commit is not looked for, and a repository that shows no list refuses no
   expect(await repositoryHas(localHost(), `${address}/none`, 'v1.2.3')).toEqual({ is: 'ok' });
   // Without git a host asks no server that only git speaks to.
   expect(await repositoryHas(fakeHost([]), 'git@git.example:node.git', 'v1.2.3')).toEqual({ is: 'ok' });
+});
+
+test.each(generationNames)('the tag that is built by default is in the public repository: %s', (name) => {
+  expect(tags).toContain(generations[name].sourceTag);
 });

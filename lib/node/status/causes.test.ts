@@ -11,6 +11,10 @@ test.each([
     'Unable to create migration plan because of supernets-0001.sql: unknown migration in database',
     expect.stringContaining('another version of the node'),
   ],
+  [
+    'error the component needs to run 22 migrations before starting. DB only contains 8 migrations',
+    expect.stringContaining('has not migrated the state database yet'),
+  ],
   ['pq: sorry, too many clients already', expect.stringContaining('a limit is used up')],
   ['query returned more than 10000 results', expect.stringContaining('ForkIDChunkSize')],
   [

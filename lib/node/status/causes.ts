@@ -22,6 +22,10 @@ const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
     means: 'the database was used by another version of the node, which changed its tables',
   },
   {
+    words: /needs to run \d+ migrations before starting/i,
+    means: 'sync of this version has not migrated the state database yet, or one of another version has',
+  },
+  {
     words: /flushID is 0/i,
     means: 'the prover of this server has dbReadOnly, which only provers of RPC servers may have',
   },

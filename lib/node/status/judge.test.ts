@@ -102,6 +102,7 @@ function rpc(changes: Partial<HostState> = {}): HostState {
       sync: undefined,
       'json-rpc': container(images.node),
     },
+    otherCollations: [],
     otherSynchronizer: undefined,
     chain: chain('json-rpc'),
     log: undefined,
@@ -133,6 +134,42 @@ const jsonRpcIs = (changes: Partial<ServiceState>): HostState['containers'] => (
 });
 const refused = { ok: false, error: 'http://localhost:8123 does not answer: refused' } as const;
 const silent = { ok: false, error: 'http://172.30.77.10:8545 does not answer: refused' } as const;
+
+const recovered = { restarts: 4, since: now - 4 };
+
+test.each<[string, HostState, Expected, boolean]>([
+  ['json-rpc that serves', rpc({ containers: jsonRpcIs(recovered) }), rpcExpected, false],
+  [
+    'json-rpc that does not serve',
+    rpc({ containers: jsonRpcIs(recovered), chain: { ...chain('json-rpc'), own: refused, comparison: undefined } }),
+    rpcExpected,
+    true,
+  ],
+  [
+    'sync that has written a block',
+    database({ containers: { ...database().containers, sync: container(images.node, recovered) } }),
+    databaseExpected,
+    false,
+  ],
+  [
+    'sync whose newest block is from before',
+    database({
+      containers: { ...database().containers, sync: container(images.node, recovered) },
+      chain: chain('state-db', { written: 9 }),
+    }),
+    databaseExpected,
+    true,
+  ],
+  [
+    'a state database that answers',
+    database({ containers: { ...database().containers, 'state-db': container(images.database, recovered) } }),
+    databaseExpected,
+    false,
+  ],
+])('what has recovered is no fault as soon as it works: %s', (_, state, expected, isFault) => {
+  const found = judge(state, expected, limits).filter(({ is }) => is.startsWith('restart'));
+  expect(found).toMatchObject([{ is: isFault ? 'restarting' : 'restarted', fault: isFault }]);
+});
 
 test('a synchronized host is healthy, without findings', () => {
   expect(judge(rpc(), rpcExpected, limits)).toEqual([]);
@@ -251,9 +288,29 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     ],
   ],
   [
-    'a container runs between two starts of a loop',
-    { containers: jsonRpcIs({ restarts: 12, since: now - 4 }) },
-    [{ is: 'restarting', about: 'json-rpc', restarts: 12, says: 'json-rpc: keeps restarting (12 times so far)' }],
+    'a container runs, maybe between two starts of a loop',
+    {
+      containers: { ...rpc().containers, prover: container(images.prover, { restarts: 4, since: now - 4 }) },
+    },
+    [
+      {
+        is: 'restarting',
+        about: 'prover',
+        restarts: 4,
+        says: 'prover: was restarted 4 times, the last time 4.0 s ago, and may end again within a minute',
+      },
+    ],
+  ],
+  [
+    'json-rpc ends again and again, although it serves in between',
+    { containers: jsonRpcIs({ restarts: 12, since: now - 4, made: now - 400 }) },
+    [
+      {
+        is: 'restarting',
+        restarts: 12,
+        says: 'json-rpc: does not stay up: restarted 12 times in 6 min 40 s, the last time 4.0 s ago',
+      },
+    ],
   ],
   [
     'a container ends every four minutes, and runs in between',
@@ -428,6 +485,15 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
     'restarted often while it was set up, and up for more than an hour since',
     { containers: jsonRpcIs({ restarts: 8, since: now - 3700, made: now - 4000 }) },
     { is: 'restarted', says: 'json-rpc: was restarted 8 times by Docker, and has run for 61 min 40 s' },
+  ],
+  [
+    'a database that sorts text by other rules than its indexes',
+    { otherCollations: ['prover was made with version 2.31 of the sorting rules, and the image has 2.36'] },
+    {
+      is: 'other-collation',
+      about: 'state-db',
+      says: 'state-db: prover was made with version 2.31 of the sorting rules, and the image has 2.36: indexes on text may miss rows',
+    },
   ],
   [
     'another configuration',

@@ -62,6 +62,9 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
     ...judgeMissing(state.missing),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
+    ...state.otherCollations.map((words) =>
+      note('other-collation', 'state-db', `${words}: indexes on text may miss rows`),
+    ),
     ...judgeDisks(state, expected),
     ...judgeClock(state),
   ];
@@ -93,7 +96,8 @@ export function note(is: string, about: string, words: string, details: Details 
   return { ...fault(is, about, words, details), fault: false };
 }
 
-function judgeContainers({ docker, containers, at, log, chain }: HostState, { services }: Expected): Finding[] {
+function judgeContainers(state: HostState, { services }: Expected): Finding[] {
+  const { docker, containers, at, log, chain } = state;
   if (docker !== 'active')
     return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
   return keysOf(containers).flatMap((name): Finding[] => {
@@ -104,7 +108,8 @@ function judgeContainers({ docker, containers, at, log, chain }: HostState, { se
       return isStray ? [fault('out-of-place', name, 'runs here, and should not')] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
-    const findings = judgeStatus(name, service, at, name === chain.by ? log?.ended : undefined);
+    const ended = name === chain.by ? log?.ended : undefined;
+    const findings = judgeStatus(name, service, { at, ended, works: doesItsWork(name, service, state) });
     const images = { running: service.image, wanted: wanted.image };
     if (images.running !== images.wanted) {
       const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
@@ -124,17 +129,34 @@ function judgeSynchronizers({ otherSynchronizer }: HostState): Finding[] {
   return [fault('out-of-place', 'sync', words)];
 }
 
-/**
- * @param ended why the container ended the last time, in its own words
- */
-function judgeStatus(name: ServiceName, service: ServiceState, at: number, ended: string | undefined): Finding[] {
+/** Whether a component has done since its start what it is for, as far as its blocks show it. */
+function doesItsWork(name: ServiceName, { since }: ServiceState, { chain, served }: HostState): boolean {
+  const { from, own } = chain;
+  if (name === 'json-rpc') return (from === 'json-rpc' ? own : served)?.ok === true;
+  if (from === 'json-rpc' || !own.ok) return false;
+  if (name === 'state-db') return true;
+  return name === 'sync' && own.value.written !== undefined && since !== undefined && own.value.written > since;
+}
+
+interface Seen {
+  /** The time of the host. Seconds since 1970. */
+  readonly at: number;
+  /** Why the container ended the last time, in its own words. */
+  readonly ended: string | undefined;
+  /** Whether it has done its work since its last start. */
+  readonly works: boolean;
+}
+
+function judgeStatus(name: ServiceName, service: ServiceState, { at, ended, works }: Seen): Finding[] {
   const { status, health, exitCode, restarts, since } = service;
   const forSeconds = since === undefined ? undefined : Math.max(0, at - since);
   const times = restarts === 1 ? 'once' : `${count(restarts)} times`;
   // Between two starts of a loop Docker also reports running.
-  const isLoop = restarts >= loop.restarts && forSeconds !== undefined && forSeconds < loop.seconds;
-  if (status === 'restarting' || (status === 'running' && health !== 'unhealthy' && isLoop))
-    return [fault('restarting', name, restartWords(times, service, ended), { restarts, forSeconds, words: ended })];
+  const isLoop = restarts >= loop.restarts && forSeconds !== undefined && forSeconds < loop.seconds && !works;
+  if (status === 'restarting' || (status === 'running' && health !== 'unhealthy' && isLoop)) {
+    const words = restartWords(times, service, forSeconds, ended);
+    return [fault('restarting', name, words, { restarts, forSeconds, words: ended })];
+  }
   if (status !== 'running')
     return [fault('stopped', name, serviceWords(service, at), { status, exitCode, forSeconds })];
   if (health === 'unhealthy') return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
@@ -156,10 +178,18 @@ function restartsOften({ restarts, since, made }: ServiceState, at: number): boo
   return !isRepaired && restarts / Math.max(1, age / day) >= often.restartsPerDay;
 }
 
-/** A container that runs between two ends has no exit code. */
-function restartWords(times: string, { status, exitCode }: ServiceState, ended: string | undefined): string {
-  const how = status === 'restarting' ? `, the last time with exit code ${exitCode}` : '';
-  return `keeps restarting (${times} so far${how})${ended === undefined ? '' : `: ${explained(ended)}`}`;
+/** A container that runs may be one between two ends, or one that has recovered just now: the next minute shows it. */
+function restartWords(
+  times: string,
+  { status, exitCode }: ServiceState,
+  forSeconds: number | undefined,
+  ended: string | undefined,
+): string {
+  const why = ended === undefined ? '' : `: ${explained(ended)}`;
+  if (status === 'restarting')
+    return `keeps restarting (${times} so far, the last time with exit code ${exitCode})${why}`;
+  const last = `the last time ${seconds(forSeconds ?? 0)} ago`;
+  return `was restarted ${times}, ${last}, and may end again within a minute${why}`;
 }
 
 function judgeChain({ chain, served, at, log, docker, containers }: HostState, limits: Limits): Finding[] {

@@ -122,3 +122,29 @@ test('on one server for all components json-rpc is asked, too', async () => {
   expect(state.chain.from).toBe('state-db');
   expect(state.served).toMatchObject({ ok: false, error: expect.stringContaining('http://localhost:8123') });
 });
+
+test('how a database sorts text is asked together with its newest block', async () => {
+  const { hosts } = await loadDeployment(await labDeployment());
+  const host = hosts.find(({ groups }) => groups.includes('database'));
+  if (!host) throw new Error('no database host');
+  const asked: string[] = [];
+  const askedAtFirstAnswer: string[][] = [];
+  const reader = {
+    ...bareHost('active').reader,
+    sql: async (_: unknown, query: string) => {
+      asked.push(query);
+      await new Promise(setImmediate);
+      askedAtFirstAnswer.push([...asked]);
+      return query.includes('datcollversion')
+        ? { ok: true, rows: [['prover', '2.31', '2.36']] }
+        : { ok: false, error: '' };
+    },
+  } as Reader;
+  const state = await readHost(reader, host);
+  expect(state.otherCollations).toEqual([
+    'prover was made with version 2.31 of the sorting rules, and the image has 2.36',
+  ]);
+  expect(askedAtFirstAnswer[0]).toEqual(
+    expect.arrayContaining([expect.stringContaining('datcollversion'), expect.stringContaining('l2block')]),
+  );
+});

@@ -5,6 +5,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
 import type { Answer, Block } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
+import { otherCollations } from '../databases/collation.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type MissingData, missingData } from '../server/data-disks.ts';
@@ -27,6 +28,8 @@ export interface HostState {
   readonly chain: ChainState;
   /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
   readonly served?: Answer<Block>;
+  /** The databases of state-db that do not sort text as their indexes do, in sentences. */
+  readonly otherCollations: readonly string[];
   /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
   readonly log: LogState | undefined;
   readonly disks: readonly DiskUse[];
@@ -103,10 +106,11 @@ export async function readHost(
   const engineRuns = docker.active === 'active';
   const readBlocks = async () =>
     compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
-  const [ofEngine, blocks, newestServed] = await Promise.all([
+  const [ofEngine, blocks, newestServed, collations] = await Promise.all([
     engineRuns ? readEngine(host, by) : withoutEngine,
     readBlocks(),
     isDatabase && groups.includes('rpc') ? newestBlock(served) : undefined,
+    hasState && engineRuns ? otherCollations(host, vars) : [],
   ]);
   return {
     at,
@@ -114,6 +118,7 @@ export async function readHost(
     ...ofEngine,
     chain: { from, by, ...blocks },
     ...(newestServed && { served: newestServed }),
+    otherCollations: collations,
     disks,
     missing,
     clock,

@@ -55,8 +55,12 @@ test.each([
 test('what does not answer is named', async () => {
   const gone = 'http://127.0.0.1:1';
   const url = await chain(3);
-  expect(describeVerdict(await check(url, gone))).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: ./);
+  const away = await check(url, gone);
+  expect(describeVerdict(away)).toMatch(/^not compared: http:\/\/127\.0\.0\.1:1 does not answer: ./);
+  // The component serves the blocks that it has.
+  expect(away).toMatchObject({ warns: true });
   expect(describeVerdict(await check(gone, url))).toMatch(/[Cc]onnect|refused/);
+  expect(await check(gone, url)).not.toHaveProperty('warns');
   const stopped = localHost('', { container: async () => undefined });
   expect(await check(gone, url, stopped)).toEqual(unknownUntil('json-rpc is running'));
 });

@@ -48,17 +48,18 @@ test.each(['standby 5 100', 'none'])('nothing is stopped on a host whose data di
 });
 
 test.each([
-  ['t', '1000', 'ok'],
-  ['t', String(2 ** 25), 'it has 32.0 MiB to replay'],
-  ['t', null, 'it receives nothing from the former server'],
-  ['f', null, 'it accepts writes, and so does the former server'],
+  ['t', '1000', '10.0.0.31', 'ok'],
+  ['t', String(2 ** 25), '10.0.0.31', 'it has 32.0 MiB to replay'],
+  ['t', null, '10.0.0.31', 'it receives nothing from the former server'],
+  ['t', '1000', '10.9.9.9', 'it follows 10.9.9.9, and the inventory has no such address of replica-1'],
+  ['f', null, null, 'it accepts writes, and so does the former server'],
 ])(
-  'in recovery: %s, bytes behind: %s: the new server is judged before anything stops',
-  async (follows, behind, words) => {
+  'in recovery: %s, bytes behind: %s, follows %s: the new server is judged before anything stops',
+  async (follows, behind, source, words) => {
     const { close } = await resources();
     const former = withData('primary 6 100', ['state-db']);
     const reach = (name: string) => (name === 'replica-1' ? former : undefined);
-    const host = fakeHost([], { name: 'db-1', sql: async () => ({ ok: true, rows: [[follows, behind]] }) });
+    const host = fakeHost([], { name: 'db-1', sql: async () => ({ ok: true, rows: [[follows, behind, source]] }) });
     const seen = await close.check(host, [], reach);
     expect(seen.is === 'ok' ? 'ok' : describeVerdict(seen)).toBe(words);
     expect(await close.check(fakeHost([], { name: 'rpc-1' }), [], reach)).toEqual(ok);

@@ -5,3 +5,14 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** The services that use the databases: none may run while a database is restored. */
 export const databaseClients: readonly string[] = ['sync', 'json-rpc', 'prover'];
+
+/** The containers of the node's image. */
+export type NodeContainer = 'sync' | 'json-rpc';
+
+/** The node's containers of a host: sync on the Database+Sync server, json-rpc on an RPC server. One server may be both. */
+export function nodeContainers(groups: readonly string[]): readonly NodeContainer[] {
+  return [
+    ...(groups.includes('database') ? ['sync' as const] : []),
+    ...(groups.includes('rpc') ? ['json-rpc' as const] : []),
+  ];
+}

@@ -3,6 +3,7 @@ import { addressSchema, portSchema as port, secretReferenceSchema } from '../../
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
@@ -49,6 +50,9 @@ const network = z.strictObject({
   genesis: types.download.describe("The network's genesis file, which the node reads"),
 });
 
+/** What a manifest has, and an inventory without one. */
+const ownArchives = ['state', 'prover', 'date'] as const;
+
 const snapshot = z
   .strictObject({
     manifest: z
@@ -91,16 +95,24 @@ const snapshot = z
       .optional()
       .describe('Source of the restore tool; needed where restore_with is source'),
   })
+  .superRefine(
+    (value, { issues }) => {
+      // Also where one of them is incomplete, which would not matter then.
+      for (const key of ownArchives) {
+        if (value[key] === undefined) continue;
+        const others = issues.filter(({ path }) => path?.[0] !== key);
+        const message = 'has no use: the manifest has it\nleave one of the two out';
+        issues.splice(0, issues.length, ...others, { code: 'custom', path: [key], input: value, message });
+      }
+    },
+    { when: ({ value }) => typeof fieldsOf(value).manifest === 'string' },
+  )
   .check(({ value, issues }) => {
-    const own = ['state', 'prover', 'date'] as const;
     const { manifest, from } = value;
     const wrong = (path: string, message: string) =>
       issues.push({ code: 'custom', path: [path], input: value, message });
-    for (const key of own) {
-      const isThere = value[key] !== undefined;
-      if (!isThere && manifest === undefined) wrong(key, `is missing\n${own.join(', ')} are needed, or a manifest`);
-      if (isThere && manifest !== undefined) wrong(key, 'has no use: the manifest has it\nleave one of the two out');
-    }
+    const missing = manifest === undefined ? ownArchives.filter((key) => value[key] === undefined) : [];
+    for (const key of missing) wrong(key, `is missing\n${ownArchives.join(', ')} are needed, or a manifest`);
     const isWeb = /^https?:/i.test(manifest ?? '');
     if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
       wrong('manifest', 'must be a web address without user name and password, or a path');

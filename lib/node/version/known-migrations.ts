@@ -12,8 +12,9 @@ import {
 import type { Context } from '../../engine/resource/role.ts';
 import { type Found, findMigrations, type MigratedDatabase, renameMigration } from '../databases/migrations.ts';
 import { versionOf } from '../variables/generation.ts';
+import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { isOfThisVersion, nodeContainers, otherVersion } from './node-container.ts';
+import { isOfThisVersion, otherVersion } from './node-container.ts';
 
 // The node ends at its start where a database has a migration that it does not know. So that is asked before anything is stopped.
 

@@ -3,19 +3,8 @@ import type { ContainerState } from '../../engine/host/host.ts';
 import { versionOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
-/** The containers of the node's image. */
-export type NodeContainer = 'sync' | 'json-rpc';
-
 /** The part of `docker inspect` that is used: its first word is the node's binary, whose name differs by generation. */
 const inspected = z.object({ Config: z.object({ Cmd: z.array(z.string()) }) });
-
-/** The node's containers of a host: sync on the Database+Sync server, json-rpc on an RPC server. One server may be both. */
-export function nodeContainers(groups: readonly string[]): readonly NodeContainer[] {
-  return [
-    ...(groups.includes('database') ? ['sync' as const] : []),
-    ...(groups.includes('rpc') ? ['json-rpc' as const] : []),
-  ];
-}
 
 /** The image of a container that runs another version of the node, or undefined. */
 export function otherVersion(state: ContainerState | undefined, vars: Variables): string | undefined {

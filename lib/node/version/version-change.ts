@@ -4,9 +4,10 @@ import type { EveryHost, Resource, Verdict } from '../../engine/resource/resourc
 import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { databaseHost } from '../variables/hosts.ts';
+import { type NodeContainer, nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { databasesAreUnderstood } from './known-migrations.ts';
-import { isOfThisVersion, type NodeContainer, nodeContainers, otherVersion } from './node-container.ts';
+import { isOfThisVersion, otherVersion } from './node-container.ts';
 
 // json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the state database. So a change of the
 // node's version stops both everywhere before the new synchronizer starts.

@@ -4,29 +4,47 @@ import { endOfLog } from './end-of-log.ts';
 /** As the node writes it, with its callers. */
 const node = (level: string, msg: string) =>
   JSON.stringify({ level, ts: 1763973362.1, caller: 'cmd/run.go:118', msg, pid: 1, version: 'v3.1.0' });
-const callers =
-  '\n/src/log/log.go:142 github.com/x/log.appendStackTraceMaybeArgs()\n/src/cmd/run.go:119 main.start()\n';
 /** As the prover writes it: the text is not escaped. */
 const prover = (level: string, msg: string) =>
   `{"level":"${level}","ts":"1763973362.128863","msg":"${msg}","pid":"1","tid":"40df080","version":"v6.0.2"}`;
 
-test('a fatal line of the node is found behind warnings, with the database that it was working on', () => {
-  const metrics = Array.from({ length: 40 }, (_, at) => node('warn', `Gauge metric already exists. ${at}`));
-  const log = [
-    node('info', 'running migrations for state, host: state-db:5432 db:state_db user:state_user'),
-    node('info', 'successfully ran 8 migrations for state'),
-    node('info', 'running migrations for pool, host: pool-db:5432 db:pool_db user:pool_user'),
-    ...metrics,
-    node(
-      'fatal',
-      `Unable to create migration plan because of supernets-0001.sql: unknown migration in database${callers}`,
-    ),
-    ...metrics,
-  ];
-  expect(endOfLog(log.join('\n'))).toBe(
-    'running migrations for pool, host: pool-db:5432 db:pool_db user:pool_user\nUnable to create migration plan because of supernets-0001.sql: unknown migration in database',
-  );
-});
+/** Lines of the real node v3.1.0, by its logger zap, from its start to its end: a few of those about metrics stand for 80. */
+const migrationRefused = 'Unable to create migration plan because of supernets-0001.sql: unknown migration in database';
+const production = [
+  '{"level":"info","ts":1795631380.4742181,"caller":"cmd/run.go:502","msg":"Starting application","pid":1,"version":"v3.1.0","gitRevision":"44863ea","os/arch":"linux/amd64"}',
+  '{"level":"info","ts":1795631380.4744375,"caller":"cmd/run.go:141","msg":"Chain ID read from POE SC = 4200","pid":1,"version":"v3.1.0"}',
+  '{"level":"info","ts":1795631380.4759693,"caller":"cmd/run.go:273","msg":"running migrations for zkevm-pool-db","pid":1,"version":"v3.1.0"}',
+  '{"level":"info","ts":1795631380.4759758,"caller":"db/db.go:47","msg":"running migrations up","pid":1,"version":"v3.1.0"}',
+  '{"level":"warn","ts":1795631380.4744847,"caller":"metrics/prometheus.go:433","msg":"Gauge metric already exists.","pid":1,"version":"v3.1.0","metricName":"state_x"}',
+  '{"level":"info","ts":1795631380.4744848,"caller":"metrics/prometheus.go:475","msg":"Counter metric already exists. state_y","pid":1,"version":"v3.1.0","metricName":"state_y"}',
+  `{"level":"fatal","ts":1795631380.4761016,"caller":"cmd/run.go:276","msg":"${migrationRefused}\\n/src/log/log.go:142 github.com/0xPolygonHermez/zkevm-node/log.appendStackTraceMaybeArgs()\\n/src/cmd/run.go:276 main.runMigrations()\\n","pid":1,"version":"v3.1.0","stacktrace":"main.runMigrations\\n\\t/src/cmd/run.go:276\\nruntime.main\\n\\t/usr/local/go/src/runtime/proc.go:290"}`,
+];
+const development = [
+  '2026-11-25T18:29:41.156Z\t\u001b[34mINFO\u001b[0m\tcmd/run.go:141\tChain ID read from POE SC = 4200\t{"pid": 1, "version": "v3.1.0"}',
+  '2026-11-25T18:29:41.157Z\t\u001b[34mINFO\u001b[0m\tcmd/run.go:273\trunning migrations for zkevm-pool-db\t{"pid": 1, "version": "v3.1.0"}',
+  '2026-11-25T18:29:41.157Z\t\u001b[34mINFO\u001b[0m\tdb/db.go:47\trunning migrations up\t{"pid": 1, "version": "v3.1.0"}',
+  '2026-11-25T18:29:41.157Z\t\u001b[33mWARN\u001b[0m\tmetrics/prometheus.go:433\tGauge metric already exists.\t{"pid": 1, "version": "v3.1.0", "metricName": "state_x"}',
+  'github.com/0xPolygonHermez/zkevm-node/metrics.registerGaugeIfNotExists',
+  '\t/src/metrics/prometheus.go:433',
+  `2026-11-25T18:29:41.157Z\t\u001b[31mFATAL\u001b[0m\tcmd/run.go:276\t${migrationRefused}`,
+  '/src/log/log.go:142 github.com/0xPolygonHermez/zkevm-node/log.appendStackTraceMaybeArgs()',
+  '/src/cmd/run.go:276 main.runMigrations()',
+  '\t{"pid": 1, "version": "v3.1.0"}',
+  'main.runMigrations',
+  '\t/src/cmd/run.go:276',
+];
+
+test.each([
+  ['production', production],
+  ['development', development],
+])(
+  'a fatal line of the node is found among those about metrics, with the database that it was working on: %s',
+  (_, lines) => {
+    // Docker starts the container again, so the next start follows.
+    const log = [...lines, ...lines.slice(0, -6)].join('\n');
+    expect(endOfLog(log)).toBe(`running migrations for zkevm-pool-db\nrunning migrations up\n${migrationRefused}`);
+  },
+);
 
 test('of several ends the newest one counts', () => {
   expect(endOfLog([node('fatal', 'first'), node('info', 'again'), node('fatal', 'second')].join('\n'))).toBe(

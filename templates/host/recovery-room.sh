@@ -1,0 +1,14 @@
+#!/bin/sh
+# Prints how many bytes the recovered files on the backup host have, and how many have room on the file system of the data directory. The
+# functions of data-place.sh are before this text. It only reads.
+#
+# Arguments: the address of the files, the file with the password, the data directory
+set -u
+export LC_ALL=C
+said=$(rsync --recursive --dry-run --stats --no-human-readable --contimeout=30 --timeout=60 --password-file="$2" "$1" "$3") || exit
+copy=$(place_of_copy "$3")
+# What an interrupted run has fetched stays.
+there=$( (du -sx -B1 "$copy" 2>/dev/null || echo 0) | cut -f1)
+while [ ! -d "$copy" ]; do copy=$(dirname "$copy"); done
+free=$(df -P -B1 "$copy" | awk 'END { print $4 }')
+echo "$(printf '%s\n' "$said" | sed -n 's/^Total file size: \([0-9]*\).*/\1/p') $((free + there))"
