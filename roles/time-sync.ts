@@ -6,7 +6,12 @@ import { okWhen } from '../lib/engine/resource/skip-when.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { timezone } from '../lib/engine/resource/system/timezone.ts';
 import { timePackages } from '../lib/node/packages/time.ts';
-import { chronySources, clockIsSynchronised, withoutDistributionServers } from '../lib/node/server/chrony.ts';
+import {
+  chronySources,
+  clockIsSynchronised,
+  clockOfMachineIsRight,
+  withoutDistributionServers,
+} from '../lib/node/server/chrony.ts';
 import { timesyncdIsEnough } from '../lib/node/server/timesyncd.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -28,7 +33,8 @@ export default role<Variables>('time-sync', (context) => {
       ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),
       ...(facts.container ? [inContainer] : []),
     ]),
-    clockIsSynchronised(),
+    clockIsSynchronised({ isOwn: facts.container === undefined }),
+    ...(facts.container ? [clockOfMachineIsRight()] : []),
   ];
   return [
     ...(roles?.has('packages') ? [] : [timePackages(context)]),

@@ -21,7 +21,7 @@ case $file in
 esac
 case $(docker info --format '{{.SecurityOptions}}' 2>/dev/null) in
   *name=userns*) refuse "Docker gives its containers users of their own (userns-remap), and keeps its data in a folder of theirs, $from" \
-    "move its data by hand, or name the disk where they are: docker_root: { disk: $(stat -c %m "$from") }" ;;
+    "no deployment works with that: the first check of a deploy says what to do" ;;
 esac
 
 place=$to

@@ -27,6 +27,14 @@ dockerd_option() {
     index(names, " " $0 " ") { wanted = 1 }'
 }
 
+# Prints the value of a setting that is one word, by its option or by the file of settings. Argument: its name.
+dockerd_setting() (
+  option=$(dockerd_option "--$1")
+  file=$(dockerd_option --config-file)
+  if [ "$option" ]; then echo "$option"; exit; fi
+  sed -n "s/.*\"$1\"[ ]*:[ ]*\"\{0,1\}\([^\",} ]*\).*/\1/p" "${file:-/etc/docker/daemon.json}" 2>/dev/null
+)
+
 # Prints the folder of Docker's data: of the running engine, or as its options and settings have it.
 docker_root() (
   if systemctl is-active --quiet docker.service; then

@@ -1,9 +1,11 @@
 #!/bin/sh
-# What a host has of Docker, by what is there and answers, whoever installed it. A line for each:
+# What a host has of Docker, by what is there and answers, whoever installed it. Sent with docker-root.sh before it. A line for each:
 #   snap                  Docker as a snap is installed
 #   rootless USER         an engine without root runs, or is set up, for this user
 #   running               the system's own engine runs
 #   engine PACKAGE        the program and the unit of the system's own engine; the package is empty if none has installed it
+#   userns                that engine gives containers users of their own
+#   no way out            that engine makes no rules for packets, and nobody else masquerades what containers send
 #   client
 #   compose 2             the plugin of docker answers
 #   compose 1             the program docker-compose answers, and the engine still takes its requests
@@ -25,7 +27,13 @@ if [ -e /snap/docker/current ] || [ -e /etc/systemd/system/snap.docker.dockerd.s
 
 engine=$(command -v dockerd) && [ "$(systemctl show --property LoadState --value docker.service)" != not-found ] || engine=
 if systemctl is-active --quiet docker.service; then echo running; active=1; else active=; fi
-if [ "$engine" ]; then echo "engine $(dpkg-query --search "$(readlink -f "$engine")" 2>/dev/null | sed -n '1s/:.*//p')"; fi
+if [ "$engine" ]; then
+  echo "engine $(dpkg-query --search "$(readlink -f "$engine")" 2>/dev/null | sed -n '1s/:.*//p')"
+  [ -z "$(dockerd_setting userns-remap)" ] || echo userns
+  if [ "$(dockerd_setting iptables)" = false ]; then
+    { iptables-save -t nat; nft list ruleset; } 2>/dev/null | grep -qiE 'masquerade|snat' || echo 'no way out'
+  fi
+fi
 
 command -v docker >/dev/null || exit 0
 said=$(docker --version 2>&1)

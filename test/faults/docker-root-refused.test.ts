@@ -76,7 +76,7 @@ describe("a move of Docker's data that cannot succeed", () => {
       'users of their own for containers',
       `echo '{ "userns-remap": "default" }' >/etc/docker/daemon.json; ${restart}`,
       /^Docker gives its containers users of their own \(userns-remap\), and keeps its data in a folder of theirs, \/var\/lib\/docker\/\d+\.\d+$/,
-      'move its data by hand, or name the disk where they are: docker_root: { disk: /var/lib/docker }',
+      'no deployment works with that: the first check of a deploy says what to do',
     ],
     ['settings that are no JSON', `echo '{ no json' >/etc/docker/daemon.json`, /^\/etc\/docker\/daemon\.json/, /./],
     [

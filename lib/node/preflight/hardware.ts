@@ -3,28 +3,33 @@ import type { Context } from '../../engine/resource/role.ts';
 import { canHoldDatabase } from '../databases/data-place.ts';
 import { dataDisk, whyDatabasesWouldBeLost } from '../server/data-disk.ts';
 import { hardwareFindings } from '../server/hardware.ts';
-import { dataFolder } from '../variables/data-folders.ts';
+import { dataFolder, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { known } from './known.ts';
 
+const databaseFolders = ({ groups }: Context<Variables>['host'], vars: Variables) => [
+  ...dataFolders(groups, vars).values(),
+];
+
 /** A server is large enough: required on the main network and advice on the test network, unless the inventory says otherwise. */
-export function hardwareSuffices({ facts, vars }: Context<Variables>): Resource[] {
+export function hardwareSuffices({ facts, vars, host }: Context<Variables>): Resource[] {
   const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
   const nevertheless = 'to deploy nevertheless, set hardware: advisory in the inventory';
-  return [...hardwareFindings(facts), dataDisk(facts, vars)].map(({ wanted, seen, met, hint }) =>
-    known(
-      `server has ${wanted}`,
-      met ? ok : drift(`it has ${seen}`),
-      strictness === 'required'
-        ? { hint: hint === undefined ? nevertheless : `${hint}; ${nevertheless}` }
-        : { severity: 'should', ...(hint !== undefined && { hint }) },
-    ),
+  return [...hardwareFindings(facts), dataDisk(facts, vars, databaseFolders(host, vars))].map(
+    ({ wanted, seen, met, hint }) =>
+      known(
+        `server has ${wanted}`,
+        met ? ok : drift(`it has ${seen}`),
+        strictness === 'required'
+          ? { hint: hint === undefined ? nevertheless : `${hint}; ${nevertheless}` }
+          : { severity: 'should', ...(hint !== undefined && { hint }) },
+      ),
   );
 }
 
 /** A cloud's temporary disk is often the largest one, and empty after the server was stopped. */
-export function databasesLast({ facts, vars }: Context<Variables>): Resource {
-  const why = whyDatabasesWouldBeLost(facts, vars);
+export function databasesLast({ facts, vars, host }: Context<Variables>): Resource {
+  const why = whyDatabasesWouldBeLost(facts, vars, databaseFolders(host, vars));
   return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
     hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
   });

@@ -1,8 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { drift, ok } from '../../engine/resource/resource.ts';
+import { describeUnmet, drift, ok } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
-import { chronySources, clockIsSynchronised, trackingVerdict, withoutDistributionServers } from './chrony.ts';
+import {
+  chronySources,
+  clockIsSynchronised,
+  clockOfMachineIsRight,
+  trackingVerdict,
+  withoutDistributionServers,
+} from './chrony.ts';
 
 test('each time server gets a line of its own', () => {
   expect(chronySources(['192.0.2.1', 'time.example'])).toBe('server 192.0.2.1 iburst\nserver time.example iburst\n');
@@ -52,6 +59,33 @@ test('a clock whose server has not answered for days follows nobody, although ch
   expect(trackingVerdict(tracking('0.0', 'Normal'), now + 9 * 86_400)).toEqual(drift(`${words} 216 h 00 min ago`));
 });
 
+/** What a container with this folder's texts answers: chrony 4.5 with -x, whose server is 5 s ahead of the machine's clock. */
+const inContainer = () =>
+  fakeHost([
+    [/tracking$/, readFileSync(new URL('../../../test/hosts/chrony-in-container/tracking', import.meta.url), 'utf8')],
+    [/^date/, '1795632242'],
+  ]);
+
+test('a container cannot set its clock: one that is off is a warning about the machine, and no run fails on it', async () => {
+  const off = drift('the clock is 4.999998093 s off 127.0.0.1');
+  expect(await clockIsSynchronised({ isOwn: true }).check(inContainer())).toEqual(off);
+  expect(await clockIsSynchronised({ isOwn: false }).check(inContainer())).toEqual(ok);
+  const resource = clockOfMachineIsRight();
+  expect(resource.expects).toBe('should');
+  expect(describeUnmet(resource, await resource.check(inContainer()))).toBe(
+    `the clock is 4.999998093 s off 127.0.0.1
+this host is a container, which has the clock of its machine: synchronise that one`,
+  );
+});
+
+test('chrony says Normal when its server is gone, until the answer is too old', () => {
+  const text = readFileSync(new URL('../../../test/hosts/chrony-server-gone/tracking', import.meta.url), 'utf8').trim();
+  expect(trackingVerdict(text, 1_795_632_221)).toEqual(ok);
+  expect(trackingVerdict(text, 1_795_632_221 + 9 * 86_400)).toEqual(
+    drift('the clock follows nobody: 127.0.0.1 last answered 216 h 00 min ago'),
+  );
+});
+
 test('a clock that no server sets is reported with the sources of chrony', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -62,7 +96,7 @@ test('a clock that no server sets is reported with the sources of chrony', async
     ],
     { sleep: async (seconds) => void vi.advanceTimersByTime(seconds * 1000) },
   );
-  await expect(applyDrift(host, clockIsSynchronised())).rejects.toMatchObject({
+  await expect(applyDrift(host, clockIsSynchronised({ isOwn: true }))).rejects.toMatchObject({
     message: expect.stringMatching(/^chrony selected no time server within \d+ s\n\^\? 192\.0\.2\.1/),
     hint: 'check time_servers in the inventory, and that UDP port 123 is open to them',
   });

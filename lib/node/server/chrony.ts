@@ -3,7 +3,15 @@ import { seconds as duration } from '../../engine/output/units.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { readText } from '../../engine/resource/file/edited-text.ts';
 import { pause } from '../../engine/resource/job/pause.ts';
-import { drift, ok, type Resource, unknownUntil, type Verdict, type Work } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+  type Work,
+} from '../../engine/resource/resource.ts';
 
 const configuration = '/etc/chrony/chrony.conf';
 
@@ -38,16 +46,21 @@ export function withoutDistributionServers(): Resource {
   };
 }
 
-/** chronyd has selected a server, and the clock follows it. */
-export function clockIsSynchronised(): Work {
+/**
+ * chronyd has selected a server, and the clock follows it.
+ *
+ * @param isOwn whether this host can set its clock. A container cannot: there chronyd compares only, however far the clock is off
+ */
+export function clockIsSynchronised({ isOwn }: { readonly isOwn: boolean }): Work {
+  const most = isOwn ? largestOffset : Number.POSITIVE_INFINITY;
   return {
-    name: 'the clock is synchronised',
-    check: (host) => look(host),
+    name: isOwn ? 'the clock is synchronised' : 'the clock is compared with a time server',
+    check: (host) => look(host, most),
     async work(host) {
       const start = performance.now();
       for (;;) {
         // The host answers when its clock follows a server, or after 10 s.
-        const looked = look(host, `chronyc -n waitsync 5 ${largestOffset} 0 2 >/dev/null`);
+        const looked = look(host, most, `chronyc -n waitsync 5 ${isOwn ? largestOffset : 0} 0 2 >/dev/null`);
         await pause(host, 60, undefined, looked);
         const verdict = await looked;
         if (verdict.is === 'ok') return;
@@ -72,11 +85,24 @@ export function clockIsSynchronised(): Work {
   };
 }
 
-async function look(host: Reader, first = ':'): Promise<Verdict> {
+/** Nothing on a container makes its clock right. */
+export function clockOfMachineIsRight(): Resource {
+  return expectation('the clock of the machine is right', {
+    check: (host) => look(host, largestOffset),
+    severity: 'should',
+    hint: 'this host is a container, which has the clock of its machine: synchronise that one',
+  });
+}
+
+/**
+ * @param most how far the clock may be off, in seconds
+ * @param first a command before it
+ */
+async function look(host: Reader, most: number, first = ':'): Promise<Verdict> {
   const [tracking, time] = await Promise.all([host.$`eval ${first}; chronyc -c -n tracking`, host.$`date +%s`]);
   if (tracking.exitCode === 127) return unknownUntil('chrony is installed');
   if (!tracking.ok) return drift('chronyd does not answer');
-  return trackingVerdict(tracking.text(), Number(time.text()));
+  return trackingVerdict(tracking.text(), Number(time.text()), most);
 }
 
 /**
@@ -85,8 +111,9 @@ async function look(host: Reader, first = ':'): Promise<Verdict> {
  * @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it: the 2nd is the server, the 4th the time of
  *   its last answer, the 5th the offset
  * @param now by the host's clock, in seconds since 1970
+ * @param most how far the clock may be off, in seconds
  */
-export function trackingVerdict(tracking: string, now: number): Verdict {
+export function trackingVerdict(tracking: string, now: number, most = largestOffset): Verdict {
   const fields = tracking.split(',');
   const [, server = '', , reference = '', offset = ''] = fields;
   const leap = fields.at(-1);
@@ -94,6 +121,6 @@ export function trackingVerdict(tracking: string, now: number): Verdict {
   const age = now - Number(reference);
   if (age > oldestReference) return drift(`the clock follows nobody: ${server} last answered ${duration(age)} ago`);
   const seconds = Math.abs(Number(offset));
-  if (Number.isFinite(seconds) && seconds <= largestOffset) return ok;
+  if (Number.isFinite(seconds) && seconds <= most) return ok;
   return drift(`the clock is ${offset} s off ${server}`);
 }

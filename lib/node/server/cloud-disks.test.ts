@@ -1,10 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import preflight from '../../../roles/preflight.ts';
 import { parseBlockDevices } from '../../engine/host/facts/block-devices.ts';
+import type { Facts } from '../../engine/host/facts/facts.ts';
 import { parseFstab } from '../../engine/host/facts/fstab.ts';
 import { parseMounts } from '../../engine/host/facts/mounts.ts';
+import { describeUnmet } from '../../engine/resource/resource.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { canHoldDatabase } from '../databases/data-place.ts';
 import { contextOf, refusal } from '../testing/role-context.ts';
+import { dataIsInItsPlace, mountsOutlastReboot } from './data-disks.ts';
+import { roomToGrow } from './grow.ts';
 import { dockerDisk } from './largest-disk.ts';
 
 const folder = new URL('../../../test/hosts/', import.meta.url);
@@ -58,12 +64,20 @@ const hosts: Readonly<Record<string, readonly [root: string, folder: string, why
   'btrfs-subvolumes': ['/var/lib/docker', '/data', ''],
   'usb-partition': ['/var/lib/docker', '/data', ''],
   'loop-on-temporary': ['/data/docker', '/srv', '/dev/sdb1 is /dev/disk/cloud/azure_resource-part1'],
+  'aws-root': ['/var/lib/docker', '/data', ''],
+  lxc: ['/var/lib/docker', '/data', ''],
+  mdraid: ['/data/docker', '/data', ''],
+  multipath: ['/data/docker', '/data', ''],
+  'xfs-without-ftype': ['/data/docker', '/data', ''],
+  'bound-export': ['/var/lib/docker', '/data', ''],
+  'mount-each-database': ['/var/lib/docker', '/data', ''],
+  'missing-disk': ['/var/lib/docker', '/data', ''],
   'data-in-memory': ['/var/lib/docker', '/data', '/data is in memory (tmpfs)'],
 };
 
 test('every host of the folder is judged', () => {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
-  expect(names.map(({ name }) => name).toSorted()).toEqual(Object.keys(hosts).toSorted());
+  const names = readdirSync(folder).filter((name) => existsSync(new URL(`${name}/block-devices`, folder)));
+  expect(names.toSorted()).toEqual(Object.keys(hosts).toSorted());
 });
 
 test.each(Object.entries(hosts))('%s: Docker never gets a temporary disk by itself', (name, [root]) => {
@@ -139,9 +153,102 @@ test('a host with temporary disks alone is refused, and each is named', () => {
   );
 });
 
-test.each(['rented-mirrored', 'bound-docker', 'btrfs-subvolumes'])(
-  '%s meets the hardware table: mirrored, bound and subvolumes are on NVMe disks',
+test.each(['rented-mirrored', 'mdraid', 'bound-docker', 'bound-export', 'btrfs-subvolumes', 'aws-root'])(
+  '%s meets the hardware table: mirrored, bound, subvolumes and /dev/root are on NVMe disks',
   async (name) => {
     expect(await advice(name)).toEqual(met);
   },
 );
+
+test('the paths to one disk of a storage network are no room to grow, and a blank disk goes where none is mounted', async () => {
+  expect(await advice('multipath')).toEqual([
+    "server has an NVMe disk of 2000 GB for its data: it has its databases (/data) on /data (/dev/mapper/mpatha, 2164 GB, not NVMe) and Docker's data (/data/docker) on /data (/dev/mapper/mpatha, 2164 GB, not NVMe)",
+    '/dev/nvme0n1 with 2000 GB is not in use: docker_root: { disk: /dev/nvme0n1, format: true }, and paths: { data: … } with another folder, as another disk is mounted at /data',
+  ]);
+  const other = dockerDisk(factsOf('multipath'), { disk: '/dev/nvme0n1', temporary_disk: false }, '/srv/data');
+  expect(other).toMatchObject({ mountPoint: '/srv/data', device: '/dev/nvme0n1' });
+});
+
+test.each([
+  ['mdraid', '/dev/md1'],
+  ['multipath', '/dev/mapper/mpatha'],
+])('%s: what a mirror or a path has twice is not there twice', (name, path) => {
+  const { blockDevices } = factsOf(name);
+  const devices = blockDevices.filter((each) => each.path === path);
+  expect(devices[0]?.parents).toHaveLength(2);
+  const [size = 0] = devices.map((each) => each.size);
+  expect(roomToGrow({ mountPoint: '/data', devices, size }, size / 2, blockDevices)).toBe(undefined);
+});
+
+describe('a disk for each database', () => {
+  test('counts for that database, and Docker is never put into its directory', async () => {
+    expect(await advice('mount-each-database')).toEqual([
+      "server has an NVMe disk of 2000 GB for its data: it has a database (/data/state-db) on /data/state-db (/dev/nvme0n1, 1968 GB), a database (/data/pool-db) on /data/pool-db (/dev/nvme1n1, 1968 GB) and Docker's data (/var/lib/docker) on / (/dev/vdb, 6.2 GB, not NVMe)",
+      "mount a large NVMe disk for Docker's data, or name one that is mounted: docker_root: { disk: … }",
+    ]);
+  });
+
+  test('is refused where it is a temporary one', async () => {
+    const facts = factsOf('azure-cloud-init');
+    const mounts = facts.mounts.map((each) => (each.target === '/mnt' ? { ...each, target: '/data/state-db' } : each));
+    const resources = await preflight.resources(await contextOf({ facts: { ...facts, mounts } }));
+    expect((await refusal(resources, 'the databases are on a disk that keeps them'))[0]).toMatch(
+      'the databases are on a disk that keeps them: /data/state-db is on a temporary disk: /dev/sdb1 is',
+    );
+  });
+
+  test('holds lost+found when it is new: no database can be made there', async () => {
+    const held = readFileSync(new URL('mount-each-database/state-db', folder), 'utf8');
+    const resource = canHoldDatabase('/data/state-db');
+    expect(describeUnmet(resource, await resource.check(fakeHost([[/ls -A/, held]])))).toBe(
+      `/data/state-db is the root of a file system: it has lost+found, and PostgreSQL makes no database there
+mount the file system at another place, for example /mnt/state-db, make an empty folder in it, and bind that folder to /data/state-db in /etc/fstab (mount option bind)`,
+    );
+  });
+
+  test('that is not mounted is refused by its line in /etc/fstab', async () => {
+    const resource = dataIsInItsPlace(await contextOf({ facts: factsOf('missing-disk') }));
+    expect(describeUnmet(resource, await resource.check(fakeHost([[/data-disks problems/, '']])))).toBe(
+      `/etc/fstab mounts UUID=66666666-0000-4000-8000-000000000009 at /data/pool-db, and it is not mounted
+mount it: mount /data/pool-db. If this disk is gone for good, take its line out of /etc/fstab`,
+    );
+  });
+});
+
+/** What is said of a host whose disks nothing mounts after a reboot. */
+async function lostAtReboot(name: string, data = '/data', more: Partial<Facts> = {}) {
+  const facts = { ...factsOf(name), fstab: [], ...more };
+  const resource = mountsOutlastReboot(await contextOf({ facts, changes: [[['vars', 'paths'], { data }]] }));
+  return describeUnmet(resource, await resource.check(fakeHost([[/^systemctl show/, '']])));
+}
+
+test.each([
+  ['mdraid', '/data', 'Add to /etc/fstab: UUID=11111111-0000-4000-8000-000000000002 /data ext4 defaults,nofail 0 2'],
+  ['bound-export', '/srv/exports', 'Add to /etc/fstab: /data/exports /srv/exports none bind,nofail 0 0'],
+  [
+    'btrfs-subvolumes',
+    '/data',
+    'Add to /etc/fstab: UUID=dddddddd-0000-4000-8000-000000000001 /data btrfs defaults,nofail,subvol=/@data 0 0',
+  ],
+])('%s: the line for /etc/fstab mounts the same folder, not the whole file system', async (name, data, line) => {
+  expect(await lostAtReboot(name, data)).toBe(
+    `${data}: neither /etc/fstab nor a unit mounts it again after a reboot
+without a line in /etc/fstab the folder is empty after a reboot, and Docker does not start. ${line}`,
+  );
+});
+
+test('a folder that is bound from a file system without a mount of its own has no line', async () => {
+  const mounts = factsOf('bound-export').mounts.filter(({ target }) => target !== '/data');
+  expect(await lostAtReboot('bound-export', '/srv/exports', { mounts })).toMatch(
+    /Mount the whole of UUID=66666666-\S+ somewhere, and bind its folder \/exports to \/srv\/exports/,
+  );
+});
+
+test('in a container of LXC, lsblk lists the disks of the machine: none of them is recommended, and none is mounted from /etc/fstab', async () => {
+  expect(factsOf('lxc').blockDevices.map(({ path }) => path)).toContain('/dev/nvme0n1');
+  expect((await advice('lxc'))[1]).toBe('mount a larger disk at paths.data, or name its folder there');
+  const { mounts } = factsOf('lxc');
+  const volume = mounts.map((mount) => ({ ...mount, target: '/data' }));
+  const container = 'lxc';
+  expect(await lostAtReboot('lxc', '/data', { mounts: volume, container })).toMatch(/^ok\n/);
+});

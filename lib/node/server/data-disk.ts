@@ -28,30 +28,53 @@ interface Location {
 type Wanted = Pick<Variables, 'paths' | 'docker_root'>;
 
 /**
- * Whether the disk of the hardware table is where the data is: Docker's (role docker-root) and that of the databases (`paths.data`). A
- * large disk that holds neither does not count.
+ * Whether the disk of the hardware table is where the data is: Docker's (role docker-root) and that of the databases. A large disk that holds
+ * neither does not count.
+ *
+ * @param folders of the databases. Each may be on a disk of its own
  */
-export function dataDisk(facts: Host, { paths, docker_root }: Wanted): HardwareFinding {
+export function dataDisk(
+  facts: Host,
+  { paths, docker_root }: Wanted,
+  folders: readonly string[] = [paths.data],
+): HardwareFinding {
   const wanted = `an NVMe disk of ${gigabytes(requiredDisk)} for its data`;
   const found = dockerDiskOf(facts, docker_root, paths.data);
   if (found instanceof Problem) return { wanted, seen: `none: ${found.message}`, met: false };
-  const databases = locationOf(paths.data, facts, found);
+  const places = folders.map((folder) => [folder, locationOf(folder, facts, found)] as const);
+  const [databases] = places.map(([, at]) => at).toSorted((a, b) => (a?.size ?? 0) - (b?.size ?? 0));
+  const areTogether = places.every(([, at]) => at?.mountPoint === databases?.mountPoint);
   const docker = locationOf(found.root, facts, found);
   const meets = (at: Location | undefined) =>
     at !== undefined && at.size >= leastShare * requiredDisk && areNvme(at.devices, facts);
-  const met = meets(databases) && meets(docker);
+  const met = places.every(([, at]) => meets(at)) && meets(docker);
   const words = (what: string, folder: string, at: Location | undefined) =>
     `${what} (${folder}) on ${at ? described(at, facts) : 'an unknown disk'}`;
-  const seen = `${words('its databases', paths.data, databases)} and ${words("Docker's data", found.root, docker)}`;
-  return met ? { wanted, seen, met } : { wanted, seen, met, hint: hintFor(facts, databases, docker) };
+  const ofDatabases = areTogether
+    ? words('its databases', paths.data, databases)
+    : places.map(([folder, at]) => words('a database', folder, at)).join(', ');
+  const seen = `${ofDatabases} and ${words("Docker's data", found.root, docker)}`;
+  return met ? { wanted, seen, met } : { wanted, seen, met, hint: hintFor(facts, paths.data, databases, docker) };
 }
 
-/** Why the databases must not be where the inventory has them: on a temporary disk. Nothing where the inventory accepts that. */
-export function whyDatabasesWouldBeLost(facts: Host, { paths, docker_root }: Wanted): string | undefined {
+/**
+ * Why the databases must not be where the inventory has them: on a temporary disk. Nothing where the inventory accepts that.
+ *
+ * @param folders of the databases
+ */
+export function whyDatabasesWouldBeLost(
+  facts: Host,
+  { paths, docker_root }: Wanted,
+  folders: readonly string[],
+): string | undefined {
   if (paths.temporary_disk) return undefined;
   const found = dockerDiskOf(facts, docker_root, paths.data);
-  const why = locationOf(paths.data, facts, found instanceof Problem ? undefined : found)?.temporary;
-  return why && `${paths.data} is on a temporary disk: ${why}. ${lost}`;
+  const disk = found instanceof Problem ? undefined : found;
+  for (const folder of [paths.data, ...folders]) {
+    const why = locationOf(folder, facts, disk)?.temporary;
+    if (why !== undefined) return `${folder} is on a temporary disk: ${why}. ${lost}`;
+  }
+  return undefined;
 }
 
 function dockerDiskOf(facts: Host, wanted: Wanted['docker_root'], dataPath: string): DockerDisk | Problem {
@@ -88,7 +111,7 @@ function described({ mountPoint, device, devices, size, temporary }: Location, f
 }
 
 /** Names a better place: a large disk that holds nothing, room on the same disk, or the disk of one of the two. */
-function hintFor(facts: Host, databases: Location | undefined, docker: Location | undefined): string {
+function hintFor(facts: Host, data: string, databases: Location | undefined, docker: Location | undefined): string {
   const { blockDevices } = facts;
   const size = (at: Location | undefined) => at?.size ?? 0;
   const parents = new Set(blockDevices.flatMap((each) => each.parents));
@@ -101,13 +124,19 @@ function hintFor(facts: Host, databases: Location | undefined, docker: Location 
       areNvme([device], facts) &&
       whyDevicesAreTemporary([device], facts) === undefined,
   );
-  if (blank)
-    return `${blank.path} with ${gigabytes(blank.size)} is not in use: docker_root: { disk: ${blank.path}, format: true }`;
+  if (blank) {
+    // It gets mounted at paths.data.
+    const taken = facts.mounts.some(({ target }) => target === data);
+    const folder = taken ? `, and paths: { data: … } with another folder, as another disk is mounted at ${data}` : '';
+    return `${blank.path} with ${gigabytes(blank.size)} is not in use: docker_root: { disk: ${blank.path}, format: true }${folder}`;
+  }
   if (docker && docker.temporary === undefined && size(docker) > size(databases)) {
     const folder = `${docker.mountPoint.replace(/\/$/, '')}/databases`;
     return `before the first deploy, put the databases on the larger disk: paths: { data: ${folder} }`;
   }
   const missing = leastShare * requiredDisk - size(databases);
+  if (databases && missing <= 0 && areNvme(databases.devices, facts))
+    return "mount a large NVMe disk for Docker's data, or name one that is mounted: docker_root: { disk: … }";
   const grow = databases && missing > 0 ? roomToGrow(databases, missing, blockDevices) : undefined;
   return grow ?? 'mount a larger disk at paths.data, or name its folder there';
 }

@@ -1,4 +1,4 @@
-import type { Facts } from '../../engine/host/facts/facts.ts';
+import type { Facts, Mount } from '../../engine/host/facts/facts.ts';
 import type { FstabEntry } from '../../engine/host/facts/fstab.ts';
 import type { Reader } from '../../engine/host/host.ts';
 import { readProgram, readScript } from '../../engine/host/script.ts';
@@ -9,7 +9,7 @@ import { drift, expectation, ok, type Resource, refused, unknownUntil } from '..
 import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { type DataName, dataFolder, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
-import { devicesOf, isWithin, mountOf } from './beneath.ts';
+import { devicesOf, isSameFileSystem, isWithin, mountOf } from './beneath.ts';
 import { defaultDockerRoot, dockerDisk } from './largest-disk.ts';
 import { product } from './product.ts';
 
@@ -98,7 +98,7 @@ function notMounted({ facts, vars }: Place, folders: readonly string[]): FstabEn
 
 /** A disk with data is mounted at every boot, and not by hand alone. */
 export function mountsOutlastReboot(place: Place): Resource {
-  const { mounts, fstab, blockDevices } = place.facts;
+  const { mounts, fstab, container } = place.facts;
   const folders = [...foldersOf(place).values()];
   const targets = new Map(
     folders.flatMap((folder) => mountOf(folder, mounts) ?? []).map((mount) => [mount.target, mount]),
@@ -107,11 +107,9 @@ export function mountsOutlastReboot(place: Place): Resource {
     ({ target, type }) => target !== '/' && type !== 'zfs' && !fstab.some((entry) => entry.target === target),
   );
   const [first] = byHand;
-  const uuid = first && devicesOf(first, blockDevices)[0]?.uuid;
-  const line = first && `${uuid ? `UUID=${uuid}` : first.source} ${first.target} ${first.type} defaults,nofail 0 2`;
   return expectation('disks with data are mounted at every boot', {
     async check(host) {
-      if (byHand.length === 0) return ok;
+      if (byHand.length === 0 || isMountedFromOutside(container)) return ok;
       // A unit of its own may mount it.
       const units = await Promise.all(
         byHand.map(async ({ target }) => ({
@@ -125,8 +123,27 @@ export function mountsOutlastReboot(place: Place): Resource {
         : drift(`${lost.join(', ')}: neither /etc/fstab nor a unit mounts it again after a reboot`);
     },
     severity: 'should',
-    hint: `without that line the folder is empty after a reboot, and Docker does not start. Add to /etc/fstab: ${line ?? ''}`,
+    hint: `without a line in /etc/fstab the folder is empty after a reboot, and Docker does not start. ${first ? howToKeep(first, place.facts) : ''}`,
   });
+}
+
+/** Containers of whole systems have their disks by their own settings: systemd mounts no device of their fstab. */
+const isMountedFromOutside = (container: string | undefined) =>
+  ['lxc', 'lxc-libvirt', 'systemd-nspawn', 'openvz'].includes(container ?? '');
+
+/** How /etc/fstab gets the same mount. A folder of a file system is a subvolume of btrfs, or bound: the whole one has other data. */
+function howToKeep(mount: Mount, { mounts, blockDevices }: Facts): string {
+  const { target, source, type, root, options } = mount;
+  const uuid = devicesOf(mount, blockDevices)[0]?.uuid;
+  const device = uuid ? `UUID=${uuid}` : source;
+  const add = 'Add to /etc/fstab:';
+  if (root === '/') return `${add} ${device} ${target} ${type} defaults,nofail 0 2`;
+  if (options.includes(`subvol=${root}`))
+    return `${add} ${device} ${target} ${type} defaults,nofail,subvol=${root} 0 0`;
+  const whole = mounts.find((each) => each.root === '/' && isSameFileSystem(each, mount));
+  return whole
+    ? `${add} ${whole.target.replace(/\/$/, '')}${root} ${target} none bind,nofail 0 0`
+    : `Mount the whole of ${device} somewhere, and bind its folder ${root} to ${target} (mount option bind)`;
 }
 
 /**

@@ -18,6 +18,8 @@ export function roomToGrow(
   missing: number,
   all: readonly BlockDevice[],
 ): string | undefined {
+  // A mirror's devices hold the same.
+  if (devices.length > 1) return undefined;
   const total = (some: readonly BlockDevice[]) => some.reduce((sum, each) => sum + each.size, 0);
   const names = (some: readonly BlockDevice[]) => some.map(({ path }) => path).join(', ');
   if (devices.length > 0 && total(devices) - size >= missing)
@@ -25,6 +27,8 @@ export function roomToGrow(
   const seen = new Set<BlockDevice>();
   for (let at = devices; at.length > 0 && !at.some((each) => seen.has(each)); ) {
     for (const each of at) seen.add(each);
+    // The disks of an array and the paths to one disk are not added up.
+    if (at.some(({ type }) => /^(raid|mpath|linear)/.test(type))) return undefined;
     const parents = all.filter(({ path }) => at.some((each) => each.parents.includes(path)));
     const paths = new Set(parents.map(({ path }) => path));
     const children = all.filter((each) => !paths.has(each.path) && each.parents.some((parent) => paths.has(parent)));

@@ -1,5 +1,6 @@
 import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
 import { Failure } from '../../engine/problem/problem.ts';
+import { dataNames } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { allBeneath, devicesOf, type Host, isSameFileSystem, isWithin, mountOf } from './beneath.ts';
 import { whyDevicesAreTemporary, whyTemporary } from './temporary-disk.ts';
@@ -31,13 +32,13 @@ type Wanted = Pick<Variables['docker_root'], 'disk' | 'temporary_disk'>;
  * device, or else the largest mounted, writable, local file system. A temporary disk is never the largest, and is refused by name
  * unless the inventory accepts it.
  *
- * @param dataPath where a named block device that is not mounted gets mounted
+ * @param dataPath where a named block device that is not mounted gets mounted, and the databases have their folders
  * @throws Problem when the named disk cannot be used, or when no disk can
  */
 export function dockerDisk(host: Host, wanted: Wanted, dataPath: string): DockerDisk {
   if (wanted.disk !== undefined) return namedDisk(wanted.disk, wanted, host, dataPath);
   const { mounts } = host;
-  const usable = usableMounts(host);
+  const usable = usableMounts(host, dataPath);
   const size = Math.max(...usable.map((mount) => mount.size));
   const [largest, ...others] = usable.filter((mount) => mount.size === size);
   if (largest) return on(largest, mounts, others);
@@ -59,7 +60,7 @@ function namedDisk(disk: string, wanted: Wanted, host: Host, dataPath: string): 
 
   if (!disk.startsWith('/dev/')) {
     throw new Failure(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
-      hint: `mount a disk there, or name a block device (/dev/…) or one of: ${usableMounts(host)
+      hint: `mount a disk there, or name a block device (/dev/…) or one of: ${usableMounts(host, dataPath)
         .map(({ target }) => target)
         .join(', ')}`,
     });
@@ -135,10 +136,14 @@ function on(chosen: Mount, mounts: readonly Mount[], equal: readonly Mount[]): D
   };
 }
 
-/** Each file system once, in the order of mount points. The mount of a whole one comes before those of its folders. */
-function usableMounts(host: Host): Mount[] {
+/**
+ * Each file system once, in the order of mount points. The mount of a whole one comes before those of its folders. What is mounted as the
+ * directory of a database is for PostgreSQL alone, which makes no database beside other files.
+ */
+function usableMounts(host: Host, dataPath: string): Mount[] {
+  const isOfDatabase = ({ target }: Mount) => dataNames.some((name) => isWithin(target, `${dataPath}/${name}`));
   const usable = host.mounts
-    .filter((mount) => isCandidate(mount, host) && whyTemporary(mount, host) === undefined)
+    .filter((mount) => !isOfDatabase(mount) && isCandidate(mount, host) && whyTemporary(mount, host) === undefined)
     .toSorted((a, b) => (a.target < b.target ? -1 : 1));
   const wholeFirst = usable.toSorted((a, b) => Number(b.root === '/') - Number(a.root === '/'));
   const first = (mount: Mount) => wholeFirst.find((other) => isSameFileSystem(other, mount));

@@ -1,7 +1,8 @@
 import type { Variables } from './variables.ts';
 
 /** The data of a server that lies in folders of its own. */
-export type DataName = 'state-db' | 'pool-db' | 'backup';
+export const dataNames = ['state-db', 'pool-db', 'backup'] as const;
+export type DataName = (typeof dataNames)[number];
 
 /** The folder of one kind of data; for `backup` the repository of backups. */
 export function dataFolder({ paths }: Pick<Variables, 'paths'>, name: DataName): string {

@@ -14,7 +14,7 @@ import { type Fingerprint, fingerprint } from './fingerprint.ts';
 const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
 
 /** Changes that only wait, and may be done already when the next run checks. */
-const waits = / (the clock is synchronised|[\w-]+ accepts connections|[\w-]+ stays up)$/;
+const waits = / (the clock is (synchronised|compared with a time server)|[\w-]+ accepts connections|[\w-]+ stays up)$/;
 
 /** The fingerprint of the undisturbed deployment. */
 let undisturbed: Fingerprint;

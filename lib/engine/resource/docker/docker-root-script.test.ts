@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { readScript } from '../../host/script.ts';
 import { standInFor, temporaryDirectory } from '../../host/testing/local-connection.ts';
@@ -104,4 +105,34 @@ test('a running engine says itself where its data are', async () => {
   unitIs(debian, true);
   standInFor('curl', `echo '{"ID":"a","Driver":"overlay2","DockerRootDir":"/data/docker","Name":"rpc-1"}'`);
   expect(await said('docker_root')).toBe('/data/docker');
+});
+
+const hosts = new URL('../../../../test/hosts/', import.meta.url);
+
+test.each([
+  ['docker-userns', 'userns-remap', 'default'],
+  ['docker-no-rules', 'iptables', 'false'],
+  ['docker-no-rules', 'userns-remap', ''],
+])('%s: the setting %s is %s', async (name, setting, value) => {
+  unitIs(withOptions(`--config-file ${fileURLToPath(new URL(`${name}/daemon.json`, hosts))}`));
+  expect(await said(`dockerd_setting ${setting}`)).toBe(value);
+});
+
+test('a setting that is an option counts, and the data of that host are where the option has them', async () => {
+  unitIs(withOptions('--iptables=false'));
+  expect(await said('dockerd_setting iptables')).toBe('false');
+  unitIs({ exec: readFileSync(new URL('docker-data-root/exec-start', hosts), 'utf8').trim() });
+  expect(await said('docker_root')).toBe('/srv/docker');
+});
+
+test('xfs-without-ftype: no move to that file system is begun', async () => {
+  unitIs(debian);
+  const [from, to] = [temporaryDirectory(), temporaryDirectory()];
+  standInFor('docker', 'exit 1');
+  standInFor('findmnt', 'case "$*" in *FSTYPE*--mountpoint*) echo xfs ;; *OPTIONS*) echo rw,relatime ;; esac');
+  standInFor('xfs_info', `exec cat ${fileURLToPath(new URL('xfs-without-ftype/xfs_info', hosts))}`);
+  const obstacles = readScript(new URL('../../../../templates/host/docker-root-obstacles.sh', import.meta.url));
+  expect(await said(`set -- ${from} ${to}/docker ${from}\n${obstacles}`)).toMatch(
+    /^the XFS file system at \S+ was made without ftype, and Docker does not start on it\nonly a new file system has ftype/,
+  );
 });

@@ -3,7 +3,9 @@ import { readScript } from '../../host/script.ts';
 import { Failure } from '../../problem/problem.ts';
 import { drift, expectation, ok, type Resource } from '../resource.ts';
 
-const script = readScript(new URL('../../../../templates/host/docker-there.sh', import.meta.url));
+const script = readScript(
+  ...['docker-root', 'docker-there'].map((name) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url)),
+);
 
 /** What a host has of Docker, by what is there and answers, whoever installed it. */
 export interface DockerThere {
@@ -45,6 +47,8 @@ function parseDocker(text: string): DockerThere {
     compose: ([1, 2] as const).find((version) => String(version) === compose),
     refusal: refusalOf({
       isSnap: lines.includes('snap'),
+      hasOwnUsers: lines.includes('userns'),
+      hasNoWayOut: lines.includes('no way out'),
       user: lines.includes('running') ? undefined : rest('rootless'),
       other: rest('not docker'),
     }),
@@ -53,13 +57,17 @@ function parseDocker(text: string): DockerThere {
 
 interface Foreign {
   readonly isSnap: boolean;
+  /** Root in a container is another user on the host. */
+  readonly hasOwnUsers: boolean;
+  /** Containers reach no other host. */
+  readonly hasNoWayOut: boolean;
   /** The user of an engine without root, where the system's own does not run. */
   readonly user: string | undefined;
   /** What a program answers that is only called docker. */
   readonly other: string | undefined;
 }
 
-function refusalOf({ isSnap, user, other }: Foreign): Failure | undefined {
+function refusalOf({ isSnap, hasOwnUsers, hasNoWayOut, user, other }: Foreign): Failure | undefined {
   if (isSnap) {
     return new Failure(
       'docker is installed as a snap: its data and its daemon.json are below /var/snap/docker, where snap alone decides',
@@ -70,8 +78,24 @@ function refusalOf({ isSnap, user, other }: Foreign): Failure | undefined {
   }
   if (user !== undefined) {
     return new Failure(`docker runs without root here, for user ${user}, and the system's own engine does not run`, {
-      hint: `decide which one this host has: systemctl enable --now docker for the system's own, or, as ${user}, dockerd-rootless-setuptool.sh uninstall`,
+      hint: `decide which one this host has: systemctl enable --now docker for the system's own, or, as ${user}, dockerd-rootless-setuptool.sh uninstall --force`,
     });
+  }
+  if (hasOwnUsers) {
+    return new Failure(
+      'docker gives its containers users of their own (userns-remap): they cannot read the files of the deployment, and no database can own its data',
+      {
+        hint: 'if nothing else needs that: stop the containers, take userns-remap out of /etc/docker/daemon.json (or out of docker.service), and systemctl restart docker. The images and containers that it has now are hidden then, and are back with the setting',
+      },
+    );
+  }
+  if (hasNoWayOut) {
+    return new Failure(
+      'docker makes no rules for packets here (iptables: false), and nobody else masquerades what containers send: they reach no other host',
+      {
+        hint: "take iptables out of /etc/docker/daemon.json (or out of docker.service), and systemctl restart docker: the deployment's own rules guard its ports either way. Or masquerade what containers send to other hosts, also after a reboot",
+      },
+    );
   }
   if (other !== undefined) {
     return new Failure(`the program docker on this host is not Docker: ${other}`, {

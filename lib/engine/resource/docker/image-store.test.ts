@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { drift, ok, unknownUntil } from '../resource.ts';
 import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
@@ -40,4 +41,10 @@ test('the usual store needs nothing, and before the engine runs nothing is known
   expect(await verdicts('0 0 [[Backing Filesystem extfs]]')).toEqual([ok, ok]);
   const until = unknownUntil('docker is running');
   expect(await verdicts('', 'inactive')).toEqual([until, until]);
+});
+
+test.each(['ubuntu-24.04', 'docker-no-rules', 'docker-userns'])('%s: its answer has one store', async (name) => {
+  const info = readFileSync(new URL(`../../../../test/hosts/${name}/docker-store`, import.meta.url), 'utf8').trim();
+  const used = drift('they are in /var/lib/containerd, which stays on its disk');
+  expect(await verdicts(info)).toEqual([ok, name === 'docker-userns' ? ok : used]);
 });
