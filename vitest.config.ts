@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Of the files that use the lab's own servers, each begins where the one before it ends: a deploy to bare ones takes minutes. */
+/**
+ * Of the files that use the lab's own servers, each begins where the one before it ends: a deploy
+ * to bare ones takes minutes.
+ */
 const deployments = [
   'deploy',
   'plan',
@@ -27,7 +30,10 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
-/** With a monitor, with backups, with a switch of the server, of the older generation, and with engines that are killed. */
+/**
+ * With a monitor, with backups, with a switch of the server, of the older generation, and with
+ * engines that are killed.
+ */
 const longDeployments = ['test/deploy/{monitor,backup,switch,older,killed-engine}.test.ts'];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
@@ -53,7 +59,8 @@ const programs = [
 export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
-    // Many tests wait for other programs. The default is one less than there are cores, which is one on a machine of two.
+    // Many tests wait for other programs. The default is one less than there are cores, which is
+    // one on a machine of two.
     maxWorkers: 4,
     projects: [
       // Modules are loaded once for all files: half of the time would go into loading them again.
@@ -69,7 +76,8 @@ export default defineConfig({
         },
       },
       { test: { name: 'programs', include: programs, testTimeout: 120_000 } },
-      // The playbooks as users start them, and checks of texts that are the same on every Node: too slow for the inner loop.
+      // The playbooks as users start them, and checks of texts that are the same on every Node:
+      // too slow for the inner loop.
       {
         test: {
           name: 'playbooks',
@@ -78,7 +86,8 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      // Whole deployments, on the lab's own servers. One lab: its tests change hosts and must not meet.
+      // Whole deployments, on the lab's own servers. One lab: its tests change hosts and must not
+      // meet.
       {
         test: {
           name: 'lab',
@@ -90,7 +99,8 @@ export default defineConfig({
           hookTimeout: 1_200_000,
         },
       },
-      // Parts on real systems of their own: Docker, systemd, sshd, HAProxy, a browser. They may run beside the deployments.
+      // Parts on real systems of their own: Docker, systemd, sshd, HAProxy, a browser. They may
+      // run beside the deployments.
       {
         test: {
           name: 'parts',

@@ -1,6 +1,7 @@
 #!/usr/bin/env zx
-// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md and the two pages of variables, from the schemas of
-// the inventory; docs/kinds.md; and the table of docs/commands.md.
+// Writes inventory/schema.json, for editors, and the tables of docs/configuration.md and the two
+// pages of variables, from the schemas of the inventory; docs/kinds.md; and the table of
+// docs/commands.md.
 import { readFile, writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Writes docs/wrong-input.md and docs/wrong-commands.md: what wrong inventories and command lines give.
+// Writes docs/wrong-input.md and docs/wrong-commands.md: what wrong inventories and command lines
+// give.
 import { writeFile } from 'node:fs/promises';
 import '../test/typescript.mjs';
 

@@ -3,8 +3,9 @@ import { imageOf } from './images.mjs';
 import { LabError } from './lab-error.mjs';
 import { diskVolume, hostNamed, label, projectRoot } from './layout.mjs';
 
-// Disks are sparse files in a volume, attached as loop devices from a short-lived container: this works the same way
-// for every machine and user with a Docker engine, and needs nothing on the machine itself.
+// Disks are sparse files in a volume, attached as loop devices from a short-lived container: this
+// works the same way for every machine and user with a Docker engine, and needs nothing on the
+// machine itself.
 const shell = [
   ...['--cap-add', 'SYS_ADMIN', '--cap-add', 'MKNOD'],
   ...['--device-cgroup-rule', 'b 7:* rmw', '--device-cgroup-rule', 'c 10:237 rmw'],
@@ -12,7 +13,10 @@ const shell = [
   ...['--volume', '/dev:/dev', '--volume', `${diskVolume}:/disks`, '--network', 'none'],
 ];
 
-/** Start of each script: works in /disks, on names relative to it. An attached file is not attached twice. */
+/**
+ * Start of each script: works in /disks, on names relative to it. An attached file is not attached
+ * twice.
+ */
 const functions = `
 set -eu
 cd /disks
@@ -53,7 +57,8 @@ export async function makeDisks(wanted) {
 }
 
 /**
- * Gives a running host one more disk, blank, without a file system. It is removed when the host is created again.
+ * Gives a running host one more disk, blank, without a file system. It is removed when the host is
+ * created again.
  *
  * @param {string} host its name
  * @param {string} name of the disk
@@ -72,7 +77,10 @@ export async function addBlankDisk(host, name, size) {
 
 /** Attaches the disks that a restart of the machine has detached. */
 export async function attachDisks() {
-  await run('for f in *.img; do if [ -e "$f" ]; then attach "$f"; fi; done', 'The disks of the lab cannot be attached');
+  await run(
+    'for f in *.img; do if [ -e "$f" ]; then attach "$f"; fi; done',
+    'The disks of the lab cannot be attached',
+  );
 }
 
 /** Detaches all disks and removes them with what is on them. */

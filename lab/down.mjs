@@ -16,9 +16,11 @@ import { removeNetwork } from './network.mjs';
 import { print, runAsScript } from './script.mjs';
 
 /**
- * Removes what the lab created, and nothing else: containers, disks, network, keys and generated values, images.
+ * Removes what the lab created, and nothing else: containers, disks, network, keys and generated
+ * values, images.
  *
- * @param {{ log?: import('./script.mjs').Log, keepImages?: boolean }} [options] `keepImages` leaves images and the
+ * @param {{ log?: import('./script.mjs').Log, keepImages?: boolean }} [options] `keepImages`
+ * leaves images and the
  *   package cache, so that the next lab starts fast
  */
 export async function labDown({ log = print, keepImages = false } = {}) {

@@ -14,7 +14,8 @@ const logFile = join(stateDirectory, 'dockerd.log');
 export const engineFiles = ['dockerd.pid', 'dockerd.log'];
 
 /**
- * Makes sure that a Docker engine answers: uses a running one, otherwise installs and starts one if that is possible.
+ * Makes sure that a Docker engine answers: uses a running one, otherwise installs and starts one
+ * if that is possible.
  *
  * @param {import('./script.mjs').Log} log
  * @throws {LabError} if no engine answers and none can be installed or started
@@ -31,7 +32,8 @@ export async function ensureEngine(log) {
   }
   if (!(await isInstalled('dockerd')) || !(await isInstalled('docker'))) {
     log('lab: installing the Docker engine from Debian packages');
-    // The client is a separate package since Debian 13; with AppArmor in the kernel, the engine needs AppArmor's parser.
+    // The client is a separate package since Debian 13; with AppArmor in the kernel, the engine
+    // needs AppArmor's parser.
     const more = [];
     await updatePackageLists();
     if ((await quietly`apt-cache show docker-cli`).ok) more.push('docker-cli');
@@ -73,7 +75,9 @@ export async function stopOwnEngine(log) {
 export async function installPackages(...names) {
   const noQuestions = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const install = () =>
-    quietly({ env: noQuestions })`apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends ${names}`;
+    quietly({
+      env: noQuestions,
+    })`apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends ${names}`;
   let installed = await install();
   if (!installed.ok) {
     await updatePackageLists();
@@ -120,7 +124,11 @@ async function startEngine(log) {
     log(`lab: starting the Docker engine (dockerd; its log is ${logFile})`);
     await mkdir(stateDirectory, { recursive: true });
     const output = openSync(logFile, 'a');
-    const engine = spawn('dockerd', { detached: true, stdio: ['ignore', output, output], env: withSystemPath() });
+    const engine = spawn('dockerd', {
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: withSystemPath(),
+    });
     engine.on('error', () => {});
     engine.unref();
     ended = () => engine.exitCode !== null || engine.pid === undefined;
@@ -128,7 +136,10 @@ async function startEngine(log) {
   }
   if (await engineAnswersWithin(60, ended)) return;
   const text = await readFile(logFile, 'utf8').catch(() => '');
-  throw new LabError(`The Docker engine does not start:\n  ${lastLines(text)}`, `The whole log is ${logFile}.`);
+  throw new LabError(
+    `The Docker engine does not start:\n  ${lastLines(text)}`,
+    `The whole log is ${logFile}.`,
+  );
 }
 
 /**
@@ -160,7 +171,8 @@ async function ownEnginePid() {
 }
 
 /**
- * Whether the process is a Docker engine: process numbers are reused, and a dead process has no command line any more.
+ * Whether the process is a Docker engine: process numbers are reused, and a dead process has no
+ * command line any more.
  *
  * @param {number} pid
  */

@@ -11,28 +11,41 @@ import { disks, inputsLabel, label, network, projectRoot } from './layout.mjs';
 
 /** @typedef {import('./layout.mjs').LabHost} LabHost */
 
-// A machine of its own inside: systemd, mounts, a Docker engine. Not --privileged: that demands more
-// than an engine may give that is confined itself (CAP_SYS_RESOURCE).
+// A machine of its own inside: systemd, mounts, a Docker engine. Not --privileged: that demands
+// more than an engine may give that is confined itself (CAP_SYS_RESOURCE).
 const capabilities = [
-  ...['SYS_ADMIN', 'NET_ADMIN', 'SYS_PTRACE', 'SYS_CHROOT', 'MKNOD', 'NET_RAW', 'SYS_MODULE', 'SYSLOG', 'SYS_NICE'],
+  ...[
+    'SYS_ADMIN',
+    'NET_ADMIN',
+    'SYS_PTRACE',
+    'SYS_CHROOT',
+    'MKNOD',
+    'NET_RAW',
+    'SYS_MODULE',
+    'SYSLOG',
+    'SYS_NICE',
+  ],
   ...['DAC_READ_SEARCH', 'LINUX_IMMUTABLE', 'IPC_LOCK', 'AUDIT_CONTROL', 'MAC_ADMIN'],
 ].flatMap((name) => ['--cap-add', name]);
-const confinement = ['seccomp=unconfined', 'apparmor=unconfined', 'systempaths=unconfined'].flatMap((option) => [
-  '--security-opt',
-  option,
-]);
+const confinement = ['seccomp=unconfined', 'apparmor=unconfined', 'systempaths=unconfined'].flatMap(
+  (option) => ['--security-opt', option],
+);
 const machine = ['--cgroupns', 'private', '--tmpfs', '/run:exec', '--tmpfs', '/run/lock'];
 const loopDevices = ['--device-cgroup-rule', 'b 7:* rmw'];
 
 /**
- * Makes hosts bare: a new container, new empty disks, a new host key. Earlier ones of the same names are removed.
+ * Makes hosts bare: a new container, new empty disks, a new host key. Earlier ones of the same
+ * names are removed.
  *
  * @param {readonly LabHost[]} wanted
  * @param {string} clientKey public key that may log in
  */
 export async function createHosts(wanted, clientKey) {
   await removeContainers(wanted.map((host) => host.container));
-  const plans = wanted.map((host) => ({ host, drives: disks.map((disk) => ({ ...disk, uuid: randomUUID() })) }));
+  const plans = wanted.map((host) => ({
+    host,
+    drives: disks.map((disk) => ({ ...disk, uuid: randomUUID() })),
+  }));
   await makeDisks(plans.map(({ host, drives }) => ({ host: host.name, drives })));
   const inputs = await hostInputs();
   const made = await Promise.all(
@@ -116,7 +129,9 @@ async function letIn({ container, user }, clientKey) {
     cat > "$home/.ssh/authorized_keys"
     chown "$1:$1" "$home/.ssh/authorized_keys"
     chmod 0600 "$home/.ssh/authorized_keys"`;
-  await docker(['exec', '--interactive', container, 'sh', '-c', script, 'sh', user], { input: `${clientKey}\n` });
+  await docker(['exec', '--interactive', container, 'sh', '-c', script, 'sh', user], {
+    input: `${clientKey}\n`,
+  });
 }
 
 /**

@@ -12,8 +12,9 @@ const debian = 'rpc-lab/debian';
 const release = 'bookworm';
 
 /**
- * The directory from which each image is built. An image is rebuilt when a file of its directory or of its base has changed.
- * `served` are the stand-ins' images with the names in the lab's registry.
+ * The directory from which each image is built. An image is rebuilt when a file of its directory
+ * or of its base has changed. `served` are the stand-ins' images with the names in the lab's
+ * registry.
  */
 const standIns = join(labDirectory, 'standins');
 export const served = [
@@ -87,7 +88,10 @@ export async function removeImages(log) {
   else await quietly`docker image rm ${debian}`;
 }
 
-/** @returns {Promise<string[]>} images built here, and those built from them: stages of a build have no name and no label */
+/**
+ * @returns {Promise<string[]>} images built here, and those built from them: stages of a build
+ * have no name and no label
+ */
 async function ownImages() {
   const ids = await imageIds();
   if (ids.length === 0) return [];
@@ -159,7 +163,8 @@ async function build({ name, directory, inputs, log, target, arguments: values =
   const labels = ['--label', `${imageLabel}=${name}`, '--label', `${inputsLabel}=${inputs}`];
   const stage = target === undefined ? [] : ['--target', target];
   const buildArguments = Object.entries(values).flatMap(([key, value]) => ['--build-arg', `${key}=${value}`]);
-  const built = await quietly`docker build --tag ${imageOf(name)} ${labels} ${stage} ${buildArguments} ${directory}`;
+  const built =
+    await quietly`docker build --tag ${imageOf(name)} ${labels} ${stage} ${buildArguments} ${directory}`;
   if (!built.ok) {
     await mkdir(stateDirectory, { recursive: true });
     const file = join(stateDirectory, `build-${name}.log`);
@@ -174,16 +179,18 @@ async function build({ name, directory, inputs, log, target, arguments: values =
 
 /** @param {string} image */
 async function inputsOf(image) {
-  const found = await quietly`docker image inspect --format ${`{{index .Config.Labels "${inputsLabel}"}}`} ${image}`;
+  const found =
+    await quietly`docker image inspect --format ${`{{index .Config.Labels "${inputsLabel}"}}`} ${image}`;
   return found.ok ? found.stdout.trim() : undefined;
 }
 
 /**
- * The settings of the machine's apt for its mirror (a proxy; a frozen mirror with expired lists): the lab's images use the same
- * mirror from the same network.
+ * The settings of the machine's apt for its mirror (a proxy; a frozen mirror with expired lists):
+ * the lab's images use the same mirror from the same network.
  */
 async function machineAptConf() {
-  const dump = await quietly`apt-config dump Acquire::Check-Valid-Until Acquire::Check-Date Acquire::http::Proxy`;
+  const dump =
+    await quietly`apt-config dump Acquire::Check-Valid-Until Acquire::Check-Date Acquire::http::Proxy`;
   return dump.ok ? dump.stdout.trim() : '';
 }
 
@@ -201,6 +208,7 @@ async function directoryHash(directory) {
   const hash = createHash('sha256');
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  for (const file of files.sort()) hash.update(`${file.slice(directory.length)}\0`).update(await readFile(file));
+  for (const file of files.sort())
+    hash.update(`${file.slice(directory.length)}\0`).update(await readFile(file));
   return hash.digest('hex');
 }

@@ -15,7 +15,8 @@ export const knownHostsFile = join(stateDirectory, 'known_hosts');
 export function newKeyPair(comment) {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });
-    // The library loses a leading zero of the public key, so one pair in 256 is invalid, and sshd does not start with it.
+    // The library loses a leading zero of the public key, so one pair in 256 is invalid, and sshd
+    // does not start with it.
     if (!(ssh2.utils.parseKey(pair.private) instanceof Error)) return pair;
   }
 }

@@ -12,5 +12,6 @@ test('a pair that the library itself cannot read is made again', () => {
 
 // One public key of 256 begins with a zero.
 test('every new key pair is valid, also with a public key that begins with a zero', () => {
-  for (let i = 0; i < 300; i += 1) expect(ssh2.utils.parseKey(newKeyPair('x').private)).not.toBeInstanceOf(Error);
+  for (let i = 0; i < 300; i += 1)
+    expect(ssh2.utils.parseKey(newKeyPair('x').private)).not.toBeInstanceOf(Error);
 });

@@ -3,14 +3,23 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LabError } from './lab-error.mjs';
 
-/** Root of the project; the lab's own files (keys, passwords, generated values) are in `.lab` below it. */
+/**
+ * Root of the project; the lab's own files (keys, passwords, generated values) are in `.lab` below
+ * it.
+ */
 export const projectRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 export const labDirectory = join(projectRoot, 'lab');
 export const stateDirectory = join(projectRoot, '.lab');
 
-/** Containers, networks and volumes of the lab have this label; its value is the project directory that they belong to. */
+/**
+ * Containers, networks and volumes of the lab have this label; its value is the project directory
+ * that they belong to.
+ */
 export const label = 'rpc-playbooks.lab';
-/** Images have another one: a container inherits its image's labels, and not every container of our images is the lab's. */
+/**
+ * Images have another one: a container inherits its image's labels, and not every container of our
+ * images is the lab's.
+ */
 export const imageLabel = 'rpc-playbooks.lab-image';
 /** The hash of an image's inputs; on a container, that of its image. */
 export const inputsLabel = 'rpc-playbooks.inputs';
@@ -37,7 +46,8 @@ export const outside = {
  * @property {string} name as in inventory/lab.yaml
  * @property {string} container
  * @property {string} address
- * @property {string} user the login user; anybody but root becomes root with sudo, without a password
+ * @property {string} user the login user; anybody but root becomes root with sudo, without a
+ * password
  */
 
 /** @type {readonly LabHost[]} Both ways to become root occur: login as root, and sudo. */
@@ -47,7 +57,10 @@ export const hosts = [
   { name: 'rpc-2', container: 'rpc-lab-rpc-2', address: '172.30.77.13', user: 'operator' },
 ];
 
-/** @type {readonly LabHost[]} The further hosts of inventory/lab-fleet.yaml, which only the larger lab has. */
+/**
+ * @type {readonly LabHost[]} The further hosts of inventory/lab-fleet.yaml, which only the larger
+ * lab has.
+ */
 const furtherHosts = [
   { name: 'rpc-3', container: 'rpc-lab-rpc-3', address: '172.30.77.14', user: 'root' },
   { name: 'rpc-4', container: 'rpc-lab-rpc-4', address: '172.30.77.15', user: 'root' },
@@ -63,7 +76,10 @@ export const fleetHosts = [...hosts, ...furtherHosts];
 export function hostNamed(name) {
   const host = fleetHosts.find((one) => one.name === name);
   if (host !== undefined) return host;
-  throw new LabError(`The lab has no host "${name}"`, `Its hosts: ${fleetHosts.map((one) => one.name).join(', ')}`);
+  throw new LabError(
+    `The lab has no host "${name}"`,
+    `Its hosts: ${fleetHosts.map((one) => one.name).join(', ')}`,
+  );
 }
 
 /** Disks of every host: sparse files, so that only written data takes space. */

@@ -6,7 +6,8 @@ import { stateDirectory } from './layout.mjs';
 const lockFile = join(stateDirectory, 'lock');
 
 /**
- * Runs `work` while no other process changes the lab; waits for one that does. The lock of an ended process is taken over.
+ * Runs `work` while no other process changes the lab; waits for one that does. The lock of an
+ * ended process is taken over.
  *
  * @template T
  * @param {import('./script.mjs').Log} log

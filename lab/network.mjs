@@ -8,7 +8,8 @@ export async function ensureNetwork() {
   if ((await quietly`docker network inspect ${network.name}`).ok) return;
   const options = ['--subnet', network.subnet, '--ip-range', network.spare, '--gateway', network.gateway];
   options.push('--label', `${label}=${projectRoot}`);
-  // A bridge does not learn the MTU of the default route: too large a packet would be lost on a machine with less than 1500.
+  // A bridge does not learn the MTU of the default route: too large a packet would be lost on a
+  // machine with less than 1500.
   options.push('--opt', `com.docker.network.driver.mtu=${await defaultRouteMtu()}`);
   const made = await quietly`docker network create ${options} ${network.name}`;
   if (made.ok) return;

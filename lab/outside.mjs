@@ -64,10 +64,11 @@ export async function waitForOutside(seconds = 90) {
 }
 
 /**
- * Checksums and date of the served files for the lab's inventory. Files of the older generation are in `older/`, and
- * genesis_older.json.
+ * Checksums and date of the served files for the lab's inventory. Files of the older generation
+ * are in `older/`, and genesis_older.json.
  *
- * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string,
+ * @returns {Promise<{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date:
+ * string,
  *   older: { genesis_sha256: string, state_sha256: string } }>}
  */
 export async function checksums() {

@@ -8,11 +8,12 @@ import { LabError } from './lab-error.mjs';
 export const print = (line) => console.log(line);
 
 /**
- * Runs `main` when the module is the script that was started (`npx zx FILE`, `node FILE`), and not when it is imported.
- * Ends with 3 and one clear message for a LabError, 1 for anything else.
+ * Runs `main` when the module is the script that was started (`npx zx FILE`, `node FILE`), and not
+ * when it is imported. Ends with 3 and one clear message for a LabError, 1 for anything else.
  *
  * @param {string} moduleUrl the module's `import.meta.url`
- * @param {(words: string[]) => Promise<number | void>} main takes the words after the script's name; returns the exit code
+ * @param {(words: string[]) => Promise<number | void>} main takes the words after the script's
+ * name; returns the exit code
  */
 export async function runAsScript(moduleUrl, main) {
   const file = fileURLToPath(moduleUrl);

@@ -25,7 +25,8 @@ await runAsScript(import.meta.url, async ([name, ...words]) => {
 async function wayInto(name, command) {
   if (name === 'outside') return intoContainer(outside.container, command);
   const host = hostNamed(name);
-  if (!(await knownHosts()).has(host.address)) throw new LabError('The lab is not up', 'Bring it up: npm run lab:up');
+  if (!(await knownHosts()).has(host.address))
+    throw new LabError('The lab is not up', 'Bring it up: npm run lab:up');
   if (!(await isInstalled('ssh'))) return intoContainer(host.container, command);
   const identity = ['-i', identityFile, '-o', 'IdentitiesOnly=yes', '-F', 'none'];
   const strict = ['-o', `UserKnownHostsFile=${knownHostsFile}`, '-o', 'StrictHostKeyChecking=yes'];

@@ -1,4 +1,5 @@
-// Brings the lab up: three servers to deploy to (with --fleet seven), and all external services of a deployment.
+// Brings the lab up: three servers to deploy to (with --fleet seven), and all external services of
+// a deployment.
 import { existsSync } from 'node:fs';
 import { attachDisks, ensureDiskVolume } from './disks.mjs';
 import { labContainers } from './docker.mjs';
@@ -19,10 +20,11 @@ const standIns =
   'lab: stand-ins for: node and prover programs, trusted sequencer, layer 1, genesis, snapshots; the rest is real';
 
 /**
- * Brings the lab up, or its missing parts: after a restart of the machine or of the Docker engine it is as before.
- * Existing hosts stay as they are. Returns at once when the lab is up.
+ * Brings the lab up, or its missing parts: after a restart of the machine or of the Docker engine
+ * it is as before. Existing hosts stay as they are. Returns at once when the lab is up.
  *
- * @param {{ log?: import('./script.mjs').Log, fleet?: boolean }} [options] `log` gets a plain line for each step; `fleet`: with the
+ * @param {{ log?: import('./script.mjs').Log, fleet?: boolean }} [options] `log` gets a plain line
+ * for each step; `fleet`: with the
  *   further hosts of inventory/lab-fleet.yaml
  * @throws {LabError} with the obstacle, and what to do about it
  */
@@ -31,7 +33,8 @@ export async function labUp({ log = print, fleet = false } = {}) {
 }
 
 /**
- * Brings up what is outside the hosts. The lab's hosts stay as they are, also missing, stopped and paused ones.
+ * Brings up what is outside the hosts. The lab's hosts stay as they are, also missing, stopped and
+ * paused ones.
  *
  * @param {import('./script.mjs').Log} log
  * @throws {LabError} with the obstacle, and what to do about it
@@ -89,7 +92,9 @@ async function isUp(hosts) {
 
 /** Addresses and names are fixed, so a machine has one lab. */
 async function refuseLabOfOtherProject() {
-  const other = (await labContainers())?.find(({ project }) => project !== projectRoot && existsSync(project));
+  const other = (await labContainers())?.find(
+    ({ project }) => project !== projectRoot && existsSync(project),
+  );
   if (other === undefined) return;
   throw new LabError(
     `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
@@ -120,7 +125,8 @@ async function hostsUp(hosts, log) {
   }
   if (missing.length > 0) await createHosts(missing, clientKey);
   await Promise.all(hosts.map((host) => waitForHost(host)));
-  if (missing.length > 0) log(`lab: bare hosts ${missing.map((host) => `${host.name} ${host.address}`).join(', ')}`);
+  if (missing.length > 0)
+    log(`lab: bare hosts ${missing.map((host) => `${host.name} ${host.address}`).join(', ')}`);
 }
 
 /** @param {import('./script.mjs').Log} log */

@@ -27,12 +27,17 @@ export async function ensureSecrets() {
 /**
  * Writes the values of inventory/lab.yaml that are known only after the lab is created.
  *
- * @param {{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string }} made
+ * @param {{ genesis_sha256: string, state_sha256: string, prover_sha256: string, date: string }}
+ * made
  */
 export async function writeValues(made) {
   const values = {
     network: { genesis: { sha256: made.genesis_sha256 } },
-    snapshot: { state: { sha256: made.state_sha256 }, prover: { sha256: made.prover_sha256 }, date: made.date },
+    snapshot: {
+      state: { sha256: made.state_sha256 },
+      prover: { sha256: made.prover_sha256 },
+      date: made.date,
+    },
   };
   await writeFile(
     valuesFile,

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Turns bare servers into a serving RPC node, in the order of the specification (part 1, "Deployment order").
+// Turns bare servers into a serving RPC node, in the order of the specification (part 1,
+// "Deployment order").
 import { play, playbook, roles, rolling, runPlaybook, serverRoles } from '../lib/start/playbook.mjs';
 
 // What puts an RPC server back after a failure in its turn, with `gateway.rollback: auto`.
@@ -23,8 +24,13 @@ const putBack = play('RPC servers', {
 await runPlaybook(
   playbook('deploy', 'turns bare servers into a serving RPC node and keeps them so.', [
     play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
-    // A version that does not know a database's migrations is refused on all hosts, while everything still runs.
-    play('known migrations', { hosts: 'database,rpc', roles: await roles('known-migrations'), anyErrorsFatal: true }),
+    // A version that does not know a database's migrations is refused on all hosts, while
+    // everything still runs.
+    play('known migrations', {
+      hosts: 'database,rpc',
+      roles: await roles('known-migrations'),
+      anyErrorsFatal: true,
+    }),
     play('preflight', { hosts: 'database,rpc', roles: await roles('preflight', 'upgrade') }),
     play('preflight of replicas', { hosts: 'replica', roles: await roles('preflight'), optional: true }),
     play('prepare servers', {
@@ -32,8 +38,13 @@ await runPlaybook(
       roles: await roles(...serverRoles, 'next-version'),
       ...rolling,
     }),
-    // A change of the node's version: no container reads a configuration or a database of the other one.
-    play('former version', { hosts: 'database,rpc', roles: await roles('former-version'), anyErrorsFatal: true }),
+    // A change of the node's version: no container reads a configuration or a database of the
+    // other one.
+    play('former version', {
+      hosts: 'database,rpc',
+      roles: await roles('former-version'),
+      anyErrorsFatal: true,
+    }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
     play('Database+Sync server', {
       hosts: 'database',
@@ -89,7 +100,8 @@ await runPlaybook(
       roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
       optional: true,
     }),
-    // An ACME server may ask any gateway for the answer to its challenge, so all of them have to listen.
+    // An ACME server may ask any gateway for the answer to its challenge, so all of them have to
+    // listen.
     play('certificates', {
       hosts: 'gateway',
       roles: await roles('gateway-certificate'),
@@ -98,7 +110,11 @@ await runPlaybook(
       optional: true,
     }),
     // Only where the inventory has a reader of metrics.
-    play('prepare monitor', { hosts: 'monitor', roles: await roles('time-sync', 'firewall'), optional: true }),
+    play('prepare monitor', {
+      hosts: 'monitor',
+      roles: await roles('time-sync', 'firewall'),
+      optional: true,
+    }),
     play('measure servers', { hosts: 'all', roles: await roles('exporters') }),
     play('monitor', { hosts: 'monitor', roles: await roles('monitor'), optional: true }),
   ]),

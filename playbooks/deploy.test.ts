@@ -196,7 +196,9 @@ test('--set is checked like an inventory, with its own words as the place', asyn
   expect(wrong.output).toContain('--set ports.rpc_http: ports.rpc_http must be a whole number, not text');
   const unknown = await deploy(good, '--set', 'ports.rcp_http=80');
   expect(unknown.exitCode, unknown.output).toBe(3);
-  expect(unknown.output).toMatch(/--set ports\.rcp_http: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/);
+  expect(unknown.output).toMatch(
+    /--set ports\.rcp_http: unknown key ports\.rcp_http\n {2}did you mean rpc_http\?/,
+  );
 });
 
 test('--set never repeats a value: it may be a password', async () => {

@@ -12,7 +12,8 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'templates/projec
 const text = (page: string) => readFileSync(join(root, page), 'utf8');
 
 /** Text without code, where brackets are no links. */
-const prose = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/(`+)[\s\S]*?\1/g, '');
+const prose = (markdown: string) =>
+  markdown.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/(`+)[\s\S]*?\1/g, '');
 
 function brokenLinks(page: string, markdown: string): string[] {
   const links = [...prose(markdown).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);

@@ -10,8 +10,9 @@ import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-// Every port on which a host of the deployment listens, from the files and packages that the plays of playbooks/deploy.mjs put there.
-// Each has to be named by the firewall, which comes before it, and the program that listens does not start without the rules.
+// Every port on which a host of the deployment listens, from the files and packages that the plays
+// of playbooks/deploy.mjs put there. Each has to be named by the firewall, which comes before it,
+// and the program that listens does not start without the rules.
 
 process.env.LISTENERS_PASSWORD = 'listeners.Pw~5';
 const password = 'env:LISTENERS_PASSWORD';
@@ -51,8 +52,8 @@ interface Made {
 }
 
 /**
- * What the packages of a deployment listen on as they are installed, by unit. Look it up for a new package: `ss -lntup` after its
- * installation.
+ * What the packages of a deployment listen on as they are installed, by unit. Look it up for a new
+ * package: `ss -lntup` after its installation.
  */
 const packaged: Readonly<Record<string, Readonly<Record<string, readonly Listener[]>>>> = {
   keepalived: { 'keepalived.service': ['vrrp'] },
@@ -64,7 +65,17 @@ const packaged: Readonly<Record<string, Readonly<Record<string, readonly Listene
 
 /** These do not listen, or on the loopback interface alone, as chronyd does on port 323. */
 const silent = [
-  ...['apt-utils', 'barman', 'ca-certificates', 'certbot', 'chrony', 'cron', 'curl', 'docker-compose', 'docker.io'],
+  ...[
+    'apt-utils',
+    'barman',
+    'ca-certificates',
+    'certbot',
+    'chrony',
+    'cron',
+    'curl',
+    'docker-compose',
+    'docker.io',
+  ],
   ...['haproxy', 'iptables', 'openssl', 'postgresql-client-15', 'socat', 'tar', 'git', 'golang-go', 'make'],
 ];
 
@@ -72,11 +83,16 @@ const silent = [
 function rolesFor(group: string): string[] {
   const text = readFileSync(new URL('deploy.mjs', import.meta.url), 'utf8');
   const plays = text.slice(text.indexOf('await runPlaybook('));
-  const found = [...plays.matchAll(/play\('[^']+', \{\s*hosts: '([^']+)',[\s\S]*?roles: await roles\(([^)]*)\)/g)];
+  const found = [
+    ...plays.matchAll(/play\('[^']+', \{\s*hosts: '([^']+)',[\s\S]*?roles: await roles\(([^)]*)\)/g),
+  ];
   expect(found.length).toBe([...plays.matchAll(/\bplay\('/g)].length);
   return found.flatMap(([, hosts = '', names = '']) => {
     if (!['all', group].some((name) => hosts.split(',').includes(name))) return [];
-    return names.replace('...serverRoles', serverRoles.map((name) => `'${name}'`).join()).match(/[\w-]+(?=')/g) ?? [];
+    return (
+      names.replace('...serverRoles', serverRoles.map((name) => `'${name}'`).join()).match(/[\w-]+(?=')/g) ??
+      []
+    );
   });
 }
 
@@ -87,7 +103,9 @@ const bare = (): Writer =>
   });
 
 /** The files and packages of a resource: path and text, or the name of a package. */
-async function madeBy(resource: Resource): Promise<{ files: (readonly [string, string])[]; packages: string[] }> {
+async function madeBy(
+  resource: Resource,
+): Promise<{ files: (readonly [string, string])[]; packages: string[] }> {
   const verdict = await resource.check(bare()).catch(() => undefined);
   const steps = verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [];
   return {
@@ -98,12 +116,17 @@ async function madeBy(resource: Resource): Promise<{ files: (readonly [string, s
 
 function listenersIn(path: string, text: string): { unit: string; listener: Listener }[] {
   const numbers = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, port = '']) => port);
-  const all = (unit: string, ports: readonly string[]) => [...new Set(ports)].map((listener) => ({ unit, listener }));
+  const all = (unit: string, ports: readonly string[]) =>
+    [...new Set(ports)].map((listener) => ({ unit, listener }));
   if (path.endsWith('/docker-compose.yml')) return all('docker.service', numbers(/^ +- "?(\d+):\d+"?$/gm));
   if (path.endsWith('/haproxy.cfg')) return all('haproxy.service', numbers(/^ +bind (?!127\.)\S*:(\d+)/gm));
-  if (path.endsWith('/keepalived.conf')) return all('keepalived.service', /vrrp_instance/.test(text) ? ['vrrp'] : []);
+  if (path.endsWith('/keepalived.conf'))
+    return all('keepalived.service', /vrrp_instance/.test(text) ? ['vrrp'] : []);
   const unit = /\/([^/]+\.service)(?:\.d\/[^/]+)?$/.exec(path)?.[1] ?? path;
-  return all(unit, numbers(/(?:listen-address|ListenStream|--port|--listen)=(?!127\.|localhost)\S*?:?(\d+)/g));
+  return all(
+    unit,
+    numbers(/(?:listen-address|ListenStream|--port|--listen)=(?!127\.|localhost)\S*?:?(\d+)/g),
+  );
 }
 
 async function everything(group: 'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup') {
@@ -130,7 +153,9 @@ async function everything(group: 'database' | 'rpc' | 'replica' | 'monitor' | 'g
   return { context, made, installed, written: new Map(written), order };
 }
 
-const publicPorts = { rpc: [], gateway: ['8123', '8133', '80'] } as Readonly<Record<string, readonly string[]>>;
+const publicPorts = { rpc: [], gateway: ['8123', '8133', '80'] } as Readonly<
+  Record<string, readonly string[]>
+>;
 
 test.each([
   ['database', ['5432', '5433', '50061', '50071', '9091', '9100', '9187']],
@@ -146,7 +171,9 @@ test.each([
 
   const named = (await accesses(context)).flatMap(({ ports, protocols = [], sources }) =>
     [
-      ...ports.map(({ published, protocol }) => (protocol === 'tcp' ? published : `${published}/${protocol}`)),
+      ...ports.map(({ published, protocol }) =>
+        protocol === 'tcp' ? published : `${published}/${protocol}`,
+      ),
       ...protocols.map((number) => (number === 112 ? 'vrrp' : String(number))),
     ].map((listener) => ({ listener, isPublic: sources.includes('0.0.0.0/0') })),
   );
@@ -165,7 +192,9 @@ test.each([
     const rule = listener === 'vrrp' ? '-p 112 ' : `-p ${protocol} -m conntrack --ctorigdstport ${port} `;
     for (const family of ['v4', 'v6']) {
       const rules = written.get(`/etc/rpc-node/firewall.${family}`) ?? '';
-      expect(rules.includes(`-A RPC-PLAYBOOKS-INPUT ${rule}`), `${listener} in ${family}`).toBe(!access?.isPublic);
+      expect(rules.includes(`-A RPC-PLAYBOOKS-INPUT ${rule}`), `${listener} in ${family}`).toBe(
+        !access?.isPublic,
+      );
     }
   }
 });

@@ -18,9 +18,9 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { type Changes, labDeployment } from '../lib/node/testing/lab-deployment.ts';
 import { type Variables, variablesSchema } from '../lib/node/variables/variables.ts';
 
-// Each variable of the inventory is changed alone, and everything that uses it has to change: values in the rendered files, and
-// roles, in what their resources read and would run on a bare host. `db` is the Database+Sync server, `rpc` an RPC server,
-// `gw` a gateway.
+// Each variable of the inventory is changed alone, and everything that uses it has to change:
+// values in the rendered files, and roles, in what their resources read and would run on a bare
+// host. `db` is the Database+Sync server, `rpc` an RPC server, `gw` a gateway.
 
 const GB = 1e9;
 const facts: Facts = {
@@ -134,7 +134,10 @@ beforeAll(async () => {
   allRoles = await Promise.all(roleNames.map(async (name) => (await import(`../roles/${name}.ts`)).default));
 }, 120_000);
 
-/** Leaves of a parsed file, `Section.Key` -> value. Without Compose's hashes, which change with everything. */
+/**
+ * Leaves of a parsed file, `Section.Key` -> value. Without Compose's hashes, which change with
+ * everything.
+ */
 function leaves(tree: unknown, path: readonly string[] = []): [string, string][] {
   if (typeof tree !== 'object' || tree === null || Array.isArray(tree))
     return [[path.join('.').replace(/^services\./, ''), JSON.stringify(tree)]];
@@ -155,7 +158,10 @@ const oneOfEach: Changes = [
   [['groups', 'gateway'], { 'gw-1': { address: '172.30.77.21' } }],
 ];
 
-/** Everything that depends on a deployment's variables: `db node.config.toml Log.Level` or `rpc role verify` -> its content. */
+/**
+ * Everything that depends on a deployment's variables: `db node.config.toml Log.Level` or `rpc
+ * role verify` -> its content.
+ */
 async function everything(changes: Changes): Promise<Map<string, string>> {
   const { hosts } = await loadDeployment(await labDeployment([...oneOfEach, ...changes]));
   const all = new Map<string, string>();
@@ -168,7 +174,9 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
       const tree = parsers[name.split('.').at(-1) ?? '']?.(content.text);
       for (const [key, value] of leaves(tree)) all.set(`${kind} ${name} ${key}`.trim(), value);
     }
-    const roles = allRoles.filter(({ name }) => (onlyOn[name] ?? (kind === 'gw' ? undefined : kind)) === kind);
+    const roles = allRoles.filter(
+      ({ name }) => (onlyOn[name] ?? (kind === 'gw' ? undefined : kind)) === kind,
+    );
     for (const role of roles) all.set(`${kind} role ${role.name}`, await traceOf(role, context));
   }
   return all;
@@ -176,7 +184,10 @@ async function everything(changes: Changes): Promise<Map<string, string>> {
 
 type Row = readonly [variable: string, value: unknown, followers: readonly string[]];
 
-/** Without `db` or `rpc` before it, both change. A role that only writes the files named before it is not named. */
+/**
+ * Without `db` or `rpc` before it, both change. A role that only writes the files named before it
+ * is not named.
+ */
 const table: readonly Row[] = [
   ['network.region', 'lab-2', ['db role preflight']],
   [
@@ -403,13 +414,23 @@ const table: readonly Row[] = [
       'rpc role database-reachable',
     ],
   ],
-  ['ports.pool_db', 15433, ['docker-compose.yml pool-db.ports', 'role firewall', 'role pool-db', 'role preflight']],
+  [
+    'ports.pool_db',
+    15433,
+    ['docker-compose.yml pool-db.ports', 'role firewall', 'role pool-db', 'role preflight'],
+  ],
   ['ports.prover_hash_db', 15061, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
   ['ports.prover_executor', 15071, ['docker-compose.yml prover.ports', 'role firewall', 'role preflight']],
   [
     'ports.sync_metrics',
     19091,
-    ['db docker-compose.yml sync.ports', 'db role firewall', 'db role preflight', 'db role sync', 'role monitor'],
+    [
+      'db docker-compose.yml sync.ports',
+      'db role firewall',
+      'db role preflight',
+      'db role sync',
+      'role monitor',
+    ],
   ],
   [
     'ports.rpc_http',
@@ -515,9 +536,17 @@ const table: readonly Row[] = [
       'role prover',
     ],
   ],
-  ['snapshot.state.url', 'http://other/testnet_state_db.sql.tar.gz', ['db role preflight', 'db role snapshot']],
+  [
+    'snapshot.state.url',
+    'http://other/testnet_state_db.sql.tar.gz',
+    ['db role preflight', 'db role snapshot'],
+  ],
   ['snapshot.state.sha256', 'd'.repeat(64), ['db role snapshot']],
-  ['snapshot.prover.url', 'http://other/testnet_prover_db.sql.tar.gz', ['db role preflight', 'db role snapshot']],
+  [
+    'snapshot.prover.url',
+    'http://other/testnet_prover_db.sql.tar.gz',
+    ['db role preflight', 'db role snapshot'],
+  ],
   ['snapshot.prover.sha256', 'd'.repeat(64), ['db role snapshot']],
   ['snapshot.date', '2025-01-01', ['db role snapshot']],
   ['snapshot.connections', 8, ['db role snapshot']],
@@ -615,23 +644,32 @@ test('without a changed variable nothing changes', async () => {
   expect(followers(await base(), await everything([]))).toEqual([]);
 });
 
-test.each(table)('%s = %j reaches everything that uses it, and nothing else', async (variable, value, expected) => {
-  const changed = await everything([[['vars', ...variable.split('.')], value]]);
-  expect(followers(await base(), changed)).toEqual([...expected].sort());
-});
+test.each(table)(
+  '%s = %j reaches everything that uses it, and nothing else',
+  async (variable, value, expected) => {
+    const changed = await everything([[['vars', ...variable.split('.')], value]]);
+    expect(followers(await base(), changed)).toEqual([...expected].sort());
+  },
+);
 
 test('the table has every variable of the inventory', async () => {
   const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
   const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
   expect([...new Set(named)].sort()).toEqual(variables(schema).sort());
   for (const [variable, file] of Object.entries(elsewhere)) {
-    expect(await readFile(new URL(`../${file}`, import.meta.url), 'utf8')).toContain(variable.split('.').at(-1));
+    expect(await readFile(new URL(`../${file}`, import.meta.url), 'utf8')).toContain(
+      variable.split('.').at(-1),
+    );
   }
 });
 
 function followers(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
-  const keys = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
-  const withFiles = ['db', 'rpc'].filter((kind) => keys.some((key) => key.startsWith(kind) && !key.includes(' role ')));
+  const keys = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (key) => before.get(key) !== after.get(key),
+  );
+  const withFiles = ['db', 'rpc'].filter((kind) =>
+    keys.some((key) => key.startsWith(kind) && !key.includes(' role ')),
+  );
   const named = keys.filter((key) => !withFiles.some((kind) => key === `${kind} role configuration`));
   return named
     .filter((key) => !(key.startsWith('rpc ') && named.includes(key.replace('rpc ', 'db '))))

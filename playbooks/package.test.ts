@@ -34,9 +34,16 @@ beforeAll(() => {
 }, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The inventory for a test network, with a value in place of each that an operator has to fill in. */
+/**
+ * The inventory for a test network, with a value in place of each that an operator has to fill in.
+ */
 function filledIn(inventory = readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8')): string {
-  const answers = { database: '127.0.0.1', rpc: '127.0.0.2', password: 'password', url: 'http://127.0.0.1:9/x' };
+  const answers = {
+    database: '127.0.0.1',
+    rpc: '127.0.0.2',
+    password: 'password',
+    url: 'http://127.0.0.1:9/x',
+  };
   return filledInventory(inventory, answers);
 }
 
@@ -85,7 +92,9 @@ test('help NAME shows what NAME --help shows', () => {
   const help = program(folder, 'help', 'status');
   expect(help.stdout).toBe(program(folder, 'status', '--help').stdout);
   expect(help.status).toBe(0);
-  expect(program(folder, 'help', 'sttaus').stderr).toContain('there is no command sttaus\n  did you mean status?\n');
+  expect(program(folder, 'help', 'sttaus').stderr).toContain(
+    'there is no command sttaus\n  did you mean status?\n',
+  );
 });
 
 test("inventories are found in the team's own folder: by -C, or upwards from the working directory", () => {
@@ -119,12 +128,24 @@ test('a command or a folder that does not exist is refused', () => {
     status: 3,
     stderr: '-C nowhere: there is no such folder\n  name the folder of your inventories after -C\n',
   });
-  expect(program(folder, 'deploy', '--help').stdout).toContain('\n  npx rpc-playbooks deploy --inventory mainnet\n');
+  expect(program(folder, 'deploy', '--help').stdout).toContain(
+    '\n  npx rpc-playbooks deploy --inventory mainnet\n',
+  );
   expect(program(folder, '--version').stdout).toMatch(/^rpc-playbooks \d+\.\d+\.\d+\n$/);
 });
 
 test('init makes a folder that says what is to be filled in, and then works', () => {
-  const made = program(folder, 'init', 'new', '--network', 'test', '--database', '127.0.0.1', '--rpc', 'web=127.0.0.2');
+  const made = program(
+    folder,
+    'init',
+    'new',
+    '--network',
+    'test',
+    '--database',
+    '127.0.0.1',
+    '--rpc',
+    'web=127.0.0.2',
+  );
   expect(made.stdout, made.stderr).toMatch(
     /^made new: .*\n {2}next: fill in each <FILL: …> of new\/inventory\/testnet.yaml/,
   );
@@ -145,7 +166,10 @@ test('init makes a folder that says what is to be filled in, and then works', ()
     /db-1[\s\S]*web/,
   );
   const again = program(folder, 'init', 'new', '--network', 'test');
-  expect(again).toMatchObject({ status: 3, stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/) });
+  expect(again).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/),
+  });
 });
 
 test('the page for the start has the answers of init and validate, to the character', () => {
@@ -175,7 +199,8 @@ describe("roles and playbooks of the team's own folder", () => {
 import { tools } from './tools/tools.ts';
 export default role('operators', () => [packages(...tools)]);\n`;
   beforeAll(() => {
-    for (const made of ['roles/tools', 'playbooks', 'node_modules']) mkdirSync(join(fleet, made), { recursive: true });
+    for (const made of ['roles/tools', 'playbooks', 'node_modules'])
+      mkdirSync(join(fleet, made), { recursive: true });
     symlinkSync(installed, join(fleet, 'node_modules/rpc-playbooks'));
     writeFileSync(join(roles, 'tools/tools.ts'), `export const tools: string[] = ['tmux'];\n`);
     writeFileSync(
@@ -227,7 +252,8 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     [
       'a role that imports from elsewhere in the folder',
       () => writeFileSync(role, "import '../inventory/x.ts';\n"),
-      () => `${role}:1:8: ../inventory/x.ts is outside of roles/: a role imports from files in it, or a package\n`,
+      () =>
+        `${role}:1:8: ../inventory/x.ts is outside of roles/: a role imports from files in it, or a package\n`,
       () => {},
     ],
     [

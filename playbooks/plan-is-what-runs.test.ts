@@ -12,7 +12,9 @@ import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** A host with a Docker engine and nothing else, and everything that is sent to it to change it. */
+/**
+ * A host with a Docker engine and nothing else, and everything that is sent to it to change it.
+ */
 function recordingHost(): { readonly host: TestHost; readonly sent: unknown[] } {
   const sent: unknown[] = [];
   const host = fakeHost([[/^command -v dpkg-query/, '']], {

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Rebuilds the Database+Sync server from the backup, as it was at a time, or drills that on the backup host (docs/data.md).
+// Rebuilds the Database+Sync server from the backup, as it was at a time, or drills that on the
+// backup host (docs/data.md).
 import { play, playbook, roles, runPlaybook, serverRoles } from '../lib/start/playbook.mjs';
 
 await runPlaybook(
@@ -7,7 +8,11 @@ await runPlaybook(
     'recover',
     'rebuilds the Database+Sync server from the backup, as it was at a time.',
     [
-      play('one synchronizer', { hosts: 'all', roles: await roles('one-synchronizer'), anyErrorsFatal: true }),
+      play('one synchronizer', {
+        hosts: 'all',
+        roles: await roles('one-synchronizer'),
+        anyErrorsFatal: true,
+      }),
       // What the server has to meet, and what is in the way there, before hours of copying.
       play('preflight', {
         hosts: 'database',
@@ -50,11 +55,15 @@ await runPlaybook(
           required: true,
           help: 'the time to recover to, such as 2026-11-22T18:00:00Z, or all that the backup has',
           form: {
-            pattern: /^(latest|\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)$/,
+            pattern:
+              /^(latest|\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ)$/,
             words: 'must be latest, or a time in UTC such as 2026-11-22T18:00:00Z',
           },
         },
-        'to-server': { value: 'HOST', help: 'the server to rebuild: the Database+Sync server of the inventory' },
+        'to-server': {
+          value: 'HOST',
+          help: 'the server to rebuild: the Database+Sync server of the inventory',
+        },
         'set-aside': { help: 'rename a data directory that is there; without it one is never touched' },
         drill: { help: 'change nothing: recover into a container on the backup host and compare its blocks' },
       },

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Removes an RPC server or a replica from the deployment: its data, its packages and Docker stay on it.
+// Removes an RPC server or a replica from the deployment: its data, its packages and Docker stay
+// on it.
 import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 
 await runPlaybook(

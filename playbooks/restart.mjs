@@ -17,7 +17,9 @@ await runPlaybook(
       }),
     ],
     {
-      options: { component: { value: 'NAME', help: serviceNames.join(', '), required: true, completes: serviceNames } },
+      options: {
+        component: { value: 'NAME', help: serviceNames.join(', '), required: true, completes: serviceNames },
+      },
     },
   ),
 );

@@ -65,7 +65,10 @@ test('the whole workflow: generate, show, edit, rotate', () => {
     stdout: expect.stringContaining('made prover_db_password'),
     stderr: '',
   });
-  expect(run('edit', { EDITOR: 'sh -c \'echo "sudo: a b" >>"$1"\' edit' })).toMatchObject({ status: 0, stderr: '' });
+  expect(run('edit', { EDITOR: 'sh -c \'echo "sudo: a b" >>"$1"\' edit' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
   expect(run('show sudo --reveal').stdout).toBe('a b\n');
   expect(run('edit', { EDITOR: 'false' })).toMatchObject({
     status: 3,
@@ -79,25 +82,36 @@ test('the whole workflow: generate, show, edit, rotate', () => {
   expect(run('show', { RPC_PLAYBOOKS_IDENTITY: '/none' })).toMatchObject({ status: 3, stdout: '' });
 });
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('the edited plain text is removed after %s', async (signal) => {
-  const { editor, place } = slowEditor();
-  const env = surroundings({ EDITOR: editor });
-  const before = run('show --reveal').stdout;
-  // A separate process group, to which a terminal sends its signals.
-  const child: ChildProcess = spawn(zx, words('edit'), { cwd: project, env, stdio: 'ignore', detached: true });
-  const ended = once(child, 'close');
-  await untilThere(place);
-  const [file = '', parent = ''] = readFileSync(place, 'utf8').trim().split('\n');
-  expect(file).toMatch(new RegExp(`^600 ${memory}/rpc-playbooks-\\w+/own\\.secrets\\.yaml$`));
-  expect(parent).toMatch(/^700 /);
-  process.kill(-(child.pid ?? 0), signal);
-  expect(await ended).toEqual([130, null]);
-  expect(existsSync(parent.slice(4))).toBe(false);
-  expect(run('show --reveal').stdout).toBe(before);
-});
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'the edited plain text is removed after %s',
+  async (signal) => {
+    const { editor, place } = slowEditor();
+    const env = surroundings({ EDITOR: editor });
+    const before = run('show --reveal').stdout;
+    // A separate process group, to which a terminal sends its signals.
+    const child: ChildProcess = spawn(zx, words('edit'), {
+      cwd: project,
+      env,
+      stdio: 'ignore',
+      detached: true,
+    });
+    const ended = once(child, 'close');
+    await untilThere(place);
+    const [file = '', parent = ''] = readFileSync(place, 'utf8').trim().split('\n');
+    expect(file).toMatch(new RegExp(`^600 ${memory}/rpc-playbooks-\\w+/own\\.secrets\\.yaml$`));
+    expect(parent).toMatch(/^700 /);
+    process.kill(-(child.pid ?? 0), signal);
+    expect(await ended).toEqual([130, null]);
+    expect(existsSync(parent.slice(4))).toBe(false);
+    expect(run('show --reveal').stdout).toBe(before);
+  },
+);
 
 describe.skipIf(!has('script'))('on a terminal', () => {
-  /** Answers the prompts for a passphrase of a program that reads only from its terminal, one after the other. */
+  /**
+   * Answers the prompts for a passphrase of a program that reads only from its terminal, one after
+   * the other.
+   */
   const typed = async (command: string, answers: readonly string[]) => {
     const env = surroundings({ RPC_PLAYBOOKS_PASSPHRASE: undefined });
     const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: project, env });
@@ -145,9 +159,9 @@ describe.skipIf(!has('script'))('on a terminal', () => {
       RPC_PLAYBOOKS_PASSPHRASE: passphrase,
       EDITOR: 'sh -c \'echo "more: mine" >>"$1"\' edit',
     });
-    expect(spawnSync(zx, ['playbooks/secrets.mjs', '--inventory', theirs, 'edit'], { cwd: project, env }).status).toBe(
-      0,
-    );
+    expect(
+      spawnSync(zx, ['playbooks/secrets.mjs', '--inventory', theirs, 'edit'], { cwd: project, env }).status,
+    ).toBe(0);
     await typed(`age -d -o ${out} ${secrets}`, [`${passphrase}\n`]);
     expect(readFileSync(out, 'utf8')).toBe('sudo: canary-hunter2\nmore: mine\n');
   }, 120_000);

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Takes a snapshot of both databases: two archives of one moment and a manifest, from which a deployment can start (docs/data.md).
+// Takes a snapshot of both databases: two archives of one moment and a manifest, from which a
+// deployment can start (docs/data.md).
 import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 
 await runPlaybook(

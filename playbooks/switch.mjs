@@ -7,7 +7,11 @@ await runPlaybook(
     'switch',
     'makes a replica the Database+Sync server, and the former one a replica. In the inventory, swap their groups first.',
     [
-      play('known migrations', { hosts: 'database,rpc', roles: await roles('known-migrations'), anyErrorsFatal: true }),
+      play('known migrations', {
+        hosts: 'database,rpc',
+        roles: await roles('known-migrations'),
+        anyErrorsFatal: true,
+      }),
       // What the new server has to meet for its new components, while the former one goes on.
       play('preflight', { hosts: 'database', roles: await roles('preflight'), anyErrorsFatal: true }),
       // All that takes long, while the former server goes on.

@@ -37,13 +37,21 @@ function program(cwd: string, words: readonly string[], { uid, env = {} }: As = 
   const { SUDO_UID: _, RPC_PLAYBOOKS_TRUST: __, ...rest } = process.env;
   const own = uid === undefined ? {} : { uid, gid: uid };
   const surroundings = { ...rest, NO_COLOR: '1', ...(uid !== undefined && { HOME: '/nowhere' }), ...env };
-  return spawnSync(process.execPath, [script, ...words], { cwd, env: surroundings, encoding: 'utf8', ...own });
+  return spawnSync(process.execPath, [script, ...words], {
+    cwd,
+    env: surroundings,
+    encoding: 'utf8',
+    ...own,
+  });
 }
 
 /** A clone in a closed folder is for root alone. */
 const othersMayRun = isRoot && program('/', ['--version'], { uid: alice }).status === 0;
 
-/** A folder that everybody may enter, and a project folder in it whose inventory leaves a mark when it is used. */
+/**
+ * A folder that everybody may enter, and a project folder in it whose inventory leaves a mark when
+ * it is used.
+ */
 let top: string;
 let fleet: string;
 let inventory: string;
@@ -67,7 +75,12 @@ function project(folder: string, more = ''): string {
 }
 
 function text(reference = `cmd:touch ${mark}; echo Passw0rd-of-a-test`): string {
-  const answers = { database: '127.0.0.1', rpc: '127.0.0.2', password: 'password', url: 'http://127.0.0.1:9/x' };
+  const answers = {
+    database: '127.0.0.1',
+    rpc: '127.0.0.2',
+    password: 'password',
+    url: 'http://127.0.0.1:9/x',
+  };
   const filled = filledInventory(readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8'), answers);
   return filled.replaceAll('file:password', `'${reference}'`).replace('# ssh:', 'ssh: { port: 9 }\n# ssh:');
 }
@@ -77,7 +90,10 @@ function trusting(folder: string): RegExp {
   return new RegExp(`RPC_PLAYBOOKS_TRUST=${folder}$`, 'm');
 }
 
-/** Gives a folder, and all in it, to a user. What a link leads to stays as it is: the packages of this project are behind one. */
+/**
+ * Gives a folder, and all in it, to a user. What a link leads to stays as it is: the packages of
+ * this project are behind one.
+ */
 function give(folder: string, uid: number): void {
   execFileSync('chown', ['-R', '-h', '-P', `${uid}:${uid}`, folder]);
 }
@@ -125,14 +141,16 @@ describe.skipIf(!isRoot)("another user's folder above the working directory", ()
   });
 });
 
-const put = (name: string, text = '', uid = 0, mode = 0o644): string => putFile(join(fleet, name), { text, uid, mode });
+const put = (name: string, text = '', uid = 0, mode = 0o644): string =>
+  putFile(join(fleet, name), { text, uid, mode });
 
 /** What another user could do to a folder of ours, and what is said. */
 type Spoiled = readonly [what: string, spoil: () => void, said: () => string];
 const others = 'what others can write is not used';
 
 describe.skipIf(!isRoot)('a folder of ours is refused as a whole', () => {
-  const foreign = (name: string, mode = '0644') => `${fleet}/${name} belongs to uid 1235 (mode ${mode}): ${others}\n`;
+  const foreign = (name: string, mode = '0644') =>
+    `${fleet}/${name} belongs to uid 1235 (mode ${mode}): ${others}\n`;
   const elsewhere = (name: string, content = '') => {
     const path = join(existsSync(join(top, 'shared')) ? join(top, 'shared') : sticky(), name);
     writeFileSync(path, content);
@@ -170,10 +188,15 @@ describe.skipIf(!isRoot)('a folder of ours is refused as a whole', () => {
     [
       'template of a group',
       () => put('templates/current/node.config.toml', '', 0, 0o664),
-      () => `${fleet}/templates/current/node.config.toml can be changed by the group root (mode 0664): ${others}\n`,
+      () =>
+        `${fleet}/templates/current/node.config.toml can be changed by the group root (mode 0664): ${others}\n`,
     ],
     ['template', () => put('templates/older/x.yml', '', mallory), () => foreign('templates/older/x.yml')],
-    ['file of variables', () => put('inventory/more.yaml', '', mallory), () => foreign('inventory/more.yaml')],
+    [
+      'file of variables',
+      () => put('inventory/more.yaml', '', mallory),
+      () => foreign('inventory/more.yaml'),
+    ],
     [
       'file of secrets',
       () => put('inventory/one.secrets.age', '', mallory),
@@ -185,7 +208,11 @@ describe.skipIf(!isRoot)('a folder of ours is refused as a whole', () => {
       () => foreign('inventory/one.secrets.recipients'),
     ],
     ['role', () => put('roles/own.ts', '', mallory), () => foreign('roles/own.ts')],
-    ['module of a role', () => put('roles/tools/tools.ts', '', mallory), () => foreign('roles/tools/tools.ts')],
+    [
+      'module of a role',
+      () => put('roles/tools/tools.ts', '', mallory),
+      () => foreign('roles/tools/tools.ts'),
+    ],
     ['playbook', () => put('playbooks/own.mjs', '', mallory), () => foreign('playbooks/own.mjs')],
     [
       'package of a role',
@@ -359,7 +386,8 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
         lchownSync(join(top, 'shared/plan.json'), mallory, mallory);
         return ['deploy', '-i', 'one', '--check', '--out', join(top, 'shared/plan.json')];
       },
-      () => `cannot write ${top}/shared/plan.json: ${top}/shared/plan.json is a link of uid 1235: ${others}\n`,
+      () =>
+        `cannot write ${top}/shared/plan.json: ${top}/shared/plan.json is a link of uid 1235: ${others}\n`,
     ],
     [
       'a folder to render to',
@@ -415,7 +443,9 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
     const shared = sticky();
     const own = join(shared, 'own.yaml');
     writeFileSync(own, text('cmd:./password'));
-    writeFileSync(join(shared, 'password'), `#!/bin/sh\ntouch ${mark}; echo Passw0rd-of-a-test\n`, { mode: 0o755 });
+    writeFileSync(join(shared, 'password'), `#!/bin/sh\ntouch ${mark}; echo Passw0rd-of-a-test\n`, {
+      mode: 0o755,
+    });
     chownSync(join(shared, 'password'), mallory, mallory);
     const run = program(top, ['validate', '--inventory', own]);
     expect(run.stderr).toContain(
@@ -439,8 +469,10 @@ ${fleet}/templates/current/x.yml can be changed by every user (mode 0666): ${oth
 describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
   /** Code that leaves the mark, and a playbook with it. */
   const marks = () => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');`;
-  const marksAsModule = () => `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`;
-  const tiny = (...lines: string[]) => put('playbooks/tiny.mjs', `${lines.join('\n')}\nconsole.log('end');\n`);
+  const marksAsModule = () =>
+    `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(mark)}, '');`;
+  const tiny = (...lines: string[]) =>
+    put('playbooks/tiny.mjs', `${lines.join('\n')}\nconsole.log('end');\n`);
 
   test.each<readonly [what: string, make: (uid: number) => string]>([
     [
@@ -500,7 +532,10 @@ describe.skipIf(!isRoot)("what a team's own playbook imports", () => {
     [
       'a file that is required',
       (uid) => {
-        tiny("import { createRequire } from 'node:module';", "createRequire(import.meta.url)('../helpers/h.cjs');");
+        tiny(
+          "import { createRequire } from 'node:module';",
+          "createRequire(import.meta.url)('../helpers/h.cjs');",
+        );
         return put('helpers/h.cjs', marks(), uid);
       },
     ],
@@ -658,7 +693,9 @@ describe.skipIf(!isRoot)('a clone, without a project folder of its own', () => {
     rmSync(mark, { force: true });
     give(clone, alice);
     const users = run();
-    expect(users.stderr).toContain(`leads through ${clone}, which belongs to uid 1234 (mode 0755): ${others}\n`);
+    expect(users.stderr).toContain(
+      `leads through ${clone}, which belongs to uid 1234 (mode 0755): ${others}\n`,
+    );
     expect(users.stderr).toMatch(trusting(clone));
     expect(users).toMatchObject({ status: 3, stdout: '' });
     expect(existsSync(mark)).toBe(false);

@@ -20,10 +20,13 @@ test.each(mistakes)('%s %j is refused before anything is touched', async (name, 
   expect(stderr).toContain(words);
 });
 
-test.each(['drain', 'restart', 'remove'])('%s --help shows its own options and examples with them', async (name) => {
-  const { exitCode, stdout } = await runPlaybook(name, '--help');
-  expect(exitCode).toBe(0);
-  const option = name === 'restart' ? 'component' : 'host';
-  expect(stdout).toMatch(new RegExp(`^ +--${option} NAME +\\w`, 'm'));
-  expect(stdout).toContain(`npx zx playbooks/${name}.mjs --${option} NAME --inventory mainnet --check\n`);
-});
+test.each(['drain', 'restart', 'remove'])(
+  '%s --help shows its own options and examples with them',
+  async (name) => {
+    const { exitCode, stdout } = await runPlaybook(name, '--help');
+    expect(exitCode).toBe(0);
+    const option = name === 'restart' ? 'component' : 'host';
+    expect(stdout).toMatch(new RegExp(`^ +--${option} NAME +\\w`, 'm'));
+    expect(stdout).toContain(`npx zx playbooks/${name}.mjs --${option} NAME --inventory mainnet --check\n`);
+  },
+);

@@ -24,7 +24,8 @@ test.each([
   expect(Object.keys(on)).toEqual(events);
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   const scripts = steps.flatMap(({ run }) => run ?? []);
-  // An expression in a script would run whatever text a branch or an input has: it comes by the environment.
+  // An expression in a script would run whatever text a branch or an input has: it comes by the
+  // environment.
   expect(scripts.filter((script) => script.includes('${{'))).toEqual([]);
   for (const { run, uses } of steps) expect(Boolean(run) !== Boolean(uses)).toBe(true);
   const lines = ourCommandLines(scripts.join('\n'));

@@ -11,8 +11,9 @@ import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * Backups of both databases, from which they can be recovered as they were at any moment of the last days: Barman with its repository, a
- * first base backup, further ones by a timer, and a check each minute.
+ * Backups of both databases, from which they can be recovered as they were at any moment of the
+ * last days: Barman with its repository, a first base backup, further ones by a timer, and a check
+ * each minute.
  */
 export default role<Variables>('backup', (context) => {
   const { host, vars } = context;

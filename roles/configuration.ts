@@ -9,21 +9,29 @@ import { leftSyncIsNotRestarted } from '../lib/node/chain/left-sync.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The files that the containers mount, each host's own (spec part 2), in a folder that only root may enter. */
+/**
+ * The files that the containers mount, each host's own (spec part 2), in a folder that only root
+ * may enter.
+ */
 export default role<Variables>('configuration', async (context) => {
   const { host, vars } = context;
   const rendered = (await renderHost(context)).files;
-  const files = rendered.map(({ path, content, mode, group }) => file(path).content(content).mode(mode).group(group));
+  const files = rendered.map(({ path, content, mode, group }) =>
+    file(path).content(content).mode(mode).group(group),
+  );
   const downloads = `${vars.paths.deployment}/downloads`;
   const genesis = `${downloads}/genesis.json`;
   // The older restore tool reaches the state database by a name, on the server itself.
   const ownLine = '127.0.0.1 state-db';
   const hostsFile =
-    vars.generation === 'older' ? line('/etc/hosts', ownLine, /^[^#]*\sstate-db(\s|$)/) : noLine('/etc/hosts', ownLine);
+    vars.generation === 'older'
+      ? line('/etc/hosts', ownLine, /^[^#]*\sstate-db(\s|$)/)
+      : noLine('/etc/hosts', ownLine);
   const nodeFiles = [
     directory(downloads),
     ...(host.groups.includes('database') ? [hostsFile] : []),
-    // First: one that does not fit the generation ends it before a container could read the others.
+    // First: one that does not fit the generation ends it before a container could read the
+    // others.
     download({ url: vars.network.genesis.url, path: genesis, sha256: vars.network.genesis.sha256 }),
     genesisFile(genesis, vars),
   ];

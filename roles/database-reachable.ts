@@ -7,7 +7,10 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { stateHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** An RPC server and its containers reach the state database. It is checked before components start that would wait for it and end. */
+/**
+ * An RPC server and its containers reach the state database. It is checked before components start
+ * that would wait for it and end.
+ */
 export default role<Variables>('database-reachable', async (context) => {
   const server = stateHost(context.hosts, context.host);
   // Its own containers reach it in their network.

@@ -13,7 +13,10 @@ const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.me
 const program = `/usr/local/lib/${product}/disk-alert`;
 const settings = `/etc/${product}/disk-alert.conf`;
 
-/** A message when a disk with data fills up, and one when it has room again (spec part 1, operating rules). */
+/**
+ * A message when a disk with data fills up, and one when it has room again (spec part 1, operating
+ * rules).
+ */
 export default role<Variables>('disk-alert', ({ vars, facts }) => {
   const { root } = dockerDisk(facts, vars.docker_root, vars.paths.data);
   return [

@@ -8,8 +8,8 @@ import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who reaches JSON-RPC. The rules concern
- * ports of the deployment only, so SSH stays as it is.
+ * Only the deployment's own hosts reach databases, provers and metrics; the inventory says who
+ * reaches JSON-RPC. The rules concern ports of the deployment only, so SSH stays as it is.
  */
 export default role<Variables>('firewall', async (context) => [
   // Elsewhere it comes with Docker.

@@ -3,5 +3,10 @@ import { alertmanagerRuns } from '../lib/node/monitor/alertmanager-unit.ts';
 import { prometheusRuns } from '../lib/node/monitor/prometheus.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Prometheus and Alertmanager. Alertmanager first: an alert of the first minute has a place to go. */
-export default role<Variables>('monitor', (context) => [...alertmanagerRuns(context), ...prometheusRuns(context)]);
+/**
+ * Prometheus and Alertmanager. Alertmanager first: an alert of the first minute has a place to go.
+ */
+export default role<Variables>('monitor', (context) => [
+  ...alertmanagerRuns(context),
+  ...prometheusRuns(context),
+]);

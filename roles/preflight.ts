@@ -14,7 +14,10 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { dataIsInItsPlace, mountsOutlastReboot } from '../lib/node/server/data-disks.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Requirements that only the operator can meet, checked before anything changes. Nothing here changes a host. */
+/**
+ * Requirements that only the operator can meet, checked before anything changes. Nothing here
+ * changes a host.
+ */
 export default role<Variables>('preflight', async (context) => [
   dataIsInItsPlace(context),
   mountsOutlastReboot(context),

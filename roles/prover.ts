@@ -14,5 +14,10 @@ export default role<Variables>('prover', async (context) => {
   const { listens } = await renderHost(context);
   const hint = 'it retries while the state database refuses it: see docker logs prover';
   // Compose has made the network by now.
-  return [image, service, networksAreApart(context), containerListens('prover', listens.prover, startLimit, hint)];
+  return [
+    image,
+    service,
+    networksAreApart(context),
+    containerListens('prover', listens.prover, startLimit, hint),
+  ];
 });

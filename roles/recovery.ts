@@ -5,7 +5,10 @@ import { recoveryIsReceived } from '../lib/node/recovery/received.ts';
 import { recoveryIsStaged } from '../lib/node/recovery/staged.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The databases as they were at a time: made on the backup host, and put in place on the Database+Sync server. Or a drill of it. */
+/**
+ * The databases as they were at a time: made on the backup host, and put in place on the
+ * Database+Sync server. Or a drill of it.
+ */
 export default role<Variables>('recovery', (context) => {
   const asked = askedRecovery(context);
   if (asked === undefined) return [];

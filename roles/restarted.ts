@@ -9,7 +9,9 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 /** A prover opens all its connections, the node waits for the prover. Seconds. */
 const startLimit = 300;
 
-/** The component of the option `component` has been restarted in this run, where the host has it. */
+/**
+ * The component of the option `component` has been restarted in this run, where the host has it.
+ */
 export default role<Variables>('restarted', async (context) => {
   const name = serviceNames.find((each) => each === context.given.component);
   const { services, listens } = await renderHost(context);

@@ -4,9 +4,13 @@ import { role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
-import { component } from '../lib/node/render/component.ts';
 import { databasesOf } from '../lib/node/snapshot/database-contents.ts';
-import { databasesAreUnused, databasesMayBeRestored, snapshotIsRestored } from '../lib/node/snapshot/restore.ts';
+import { laterImages } from '../lib/node/snapshot/later-images.ts';
+import {
+  databasesAreUnused,
+  databasesMayBeRestored,
+  snapshotIsRestored,
+} from '../lib/node/snapshot/restore.ts';
 import { restoreTool } from '../lib/node/snapshot/restore-tool.ts';
 import {
   archivesFit,
@@ -17,7 +21,10 @@ import {
 } from '../lib/node/snapshot/snapshot.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** Both databases are restored from a snapshot, once, and the state database has the indexes of the spec (Snapshot recovery). */
+/**
+ * Both databases are restored from a snapshot, once, and the state database has the indexes of the
+ * spec (Snapshot recovery).
+ */
 export default role<Variables>('snapshot', async (context) => {
   const { vars } = context;
   const archives = archivesOf(vars);
@@ -28,10 +35,6 @@ export default role<Variables>('snapshot', async (context) => {
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ url, path, connections, sha256 }),
   );
-  const later = await Promise.all((['prover', 'pool-db', 'sync'] as const).map((name) => component(context, name)));
-  const images = later
-    .map(({ image }) => image)
-    .filter(({ name }, at, all) => [...tool.resources, ...all.slice(0, at)].every((other) => other.name !== name));
   const known = [archivesFit(archives, vars.snapshot.date), roomForSnapshot(archives, vars.paths.data)];
   const steps = [
     directory(snapshotDirectory(vars)),
@@ -39,7 +42,7 @@ export default role<Variables>('snapshot', async (context) => {
     ...fetched.map((archive) => archive.startedEarly),
     // These take long too, and go on beside the downloads.
     ...tool.resources,
-    ...images,
+    ...(await laterImages(context, tool.resources)),
     ...fetched,
     archivesHoldTheirTables(archives),
   ];

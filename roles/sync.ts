@@ -10,12 +10,19 @@ import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import { poolIsCarriedOver, stateMigrationsAreKnown } from '../lib/node/version/known-migrations.ts';
-import { both, formerVersionIsStoppedHere, noOtherVersionServes } from '../lib/node/version/version-change.ts';
+import {
+  both,
+  formerVersionIsStoppedHere,
+  noOtherVersionServes,
+} from '../lib/node/version/version-change.ts';
 
 /** A migration may write an index on a table of hundreds of GB. Seconds. */
 const migrationLimit = 6 * 3600;
 
-/** Fills the state database from the trusted sequencer and layer 1. There is one of it: two would corrupt the database. */
+/**
+ * Fills the state database from the trusted sequencer and layer 1. There is one of it: two would
+ * corrupt the database.
+ */
 export default role<Variables>('sync', async (context) => {
   const { vars } = context;
   const { image, service } = await component(context, 'sync');

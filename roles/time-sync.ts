@@ -45,7 +45,10 @@ export default role<Variables>('time-sync', (context) => {
 });
 
 function unlessTimesyncd({ vars }: Context<Variables>, resource: Resource): Resource {
-  return okWhen({ check: async (host) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) }, resource);
+  return okWhen(
+    { check: async (host) => ((await timesyncdIsEnough(host, vars)) ? ok : drift([])) },
+    resource,
+  );
 }
 
 /** The distribution's unit has a condition: it starts only where the clock may be set. */

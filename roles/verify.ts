@@ -5,7 +5,10 @@ import { renderHost } from '../lib/node/render/render.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
-/** The installation check of spec part 1.7, on the RPC host itself, and the listeners that its configuration enables. */
+/**
+ * The installation check of spec part 1.7, on the RPC host itself, and the listeners that its
+ * configuration enables.
+ */
 export default role<Variables>('verify', async (context) => {
   const { network, ports, verify } = context.vars;
   const { serves } = await renderHost(context);

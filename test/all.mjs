@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
-// All that has to hold before a change lands: lint, types, no unused code, unit tests, and the whole deploy on the lab.
-// A lab that it starts is taken down at the end.
-// Closes with the line `N passed, N failed`.
+// All that has to hold before a change lands: lint, types, no unused code, unit tests, and the
+// whole deploy on the lab. A lab that it starts is taken down at the end. Closes with the line `N
+// passed, N failed`.
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,8 @@ const others = () => vitest('npx vitest', ['unit', 'programs', 'playbooks', 'par
 runs.push(...(await withLabForAWhile(() => Promise.all([deployments(), others()]))));
 // Again at the end, where they are found at once.
 for (const failure of runs.flatMap(({ failures }) => failures)) console.log(failure);
-const sum = (/** @type {'passed' | 'failed'} */ which) => runs.reduce((total, counts) => total + counts[which], 0);
+const sum = (/** @type {'passed' | 'failed'} */ which) =>
+  runs.reduce((total, counts) => total + counts[which], 0);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;
 
@@ -74,7 +75,10 @@ async function inTurn(steps) {
   return results;
 }
 
-/** @typedef {{ passed: number, failed: number, failures: string[] }} Counts `failures`: each with its message */
+/**
+ * @typedef {{ passed: number, failed: number, failures: string[] }} Counts `failures`: each with
+ * its message
+ */
 
 /**
  * @param {string} command words that start vitest
@@ -96,13 +100,18 @@ async function vitest(command, projects, run) {
   const failures = testResults.flatMap(failuresOf);
   // A suite that fails before its first test has no failed test, but it failed.
   const failed = Math.max(numFailedTests, ok ? 0 : 1);
-  return { passed: numPassedTests, failed, failures: !ok && failures.length === 0 ? [`FAIL ${command}`] : failures };
+  return {
+    passed: numPassedTests,
+    failed,
+    failures: !ok && failures.length === 0 ? [`FAIL ${command}`] : failures,
+  };
 }
 
 /**
  * The failed tests of a file, each with the first lines of its message.
  *
- * @param {{ name: string, status: string, message: string, assertionResults: { fullName: string, status: string,
+ * @param {{ name: string, status: string, message: string, assertionResults: { fullName: string,
+ * status: string,
  *   failureMessages: string[] }[] }} file
  */
 function failuresOf({ name, status, message, assertionResults }) {

@@ -11,5 +11,8 @@ export function installMissing(needed: readonly (readonly [path: string, name: s
   if (missing.length === 0) return;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   execFileSync('apt-get', ['update', '-q'], { env, stdio: 'ignore' });
-  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...missing], { env, stdio: 'ignore' });
+  execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...missing], {
+    env,
+    stdio: 'ignore',
+  });
 }

@@ -1,8 +1,8 @@
 import events from 'node:events';
 
 /**
- * Changes the class `Client` of ssh2 before the program makes its first one. The program has a copy of ssh2 in its compiled code, so an
- * import of the package is another class.
+ * Changes the class `Client` of ssh2 before the program makes its first one. The program has a
+ * copy of ssh2 in its compiled code, so an import of the package is another class.
  *
  * @param {(prototype: any) => void} change gets the prototype of `Client`, once
  */
@@ -13,7 +13,10 @@ export function patchSsh(change) {
   // Every emitter is made by it.
   emitter.init = /** @this {object} */ function (/** @type {unknown[]} */ ...options) {
     const prototype = Object.getPrototypeOf(this);
-    if (typeof prototype.exec === 'function' && typeof prototype.openssh_forwardInStreamLocal === 'function') {
+    if (
+      typeof prototype.exec === 'function' &&
+      typeof prototype.openssh_forwardInStreamLocal === 'function'
+    ) {
       emitter.init = init;
       change(prototype);
     }

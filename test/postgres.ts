@@ -8,7 +8,10 @@ import { installMissing } from './install-missing.ts';
 const programs = '/usr/lib/postgresql/15/bin';
 const superuser = 'state_user';
 
-/** A separate PostgreSQL 15, reached by its socket alone, with trust authentication as in the container of the deployment. */
+/**
+ * A separate PostgreSQL 15, reached by its socket alone, with trust authentication as in the
+ * container of the deployment.
+ */
 export interface Postgres {
   readonly user: string;
   /** Directory of the socket. */
@@ -32,7 +35,14 @@ export interface Postgres {
 const asPostgres = ['--reuid=postgres', '--regid=postgres', '--init-groups'];
 
 function initialize(data: string): void {
-  const words = ['--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C', `--username=${superuser}`, data];
+  const words = [
+    '--auth=trust',
+    '--no-sync',
+    '--encoding=UTF8',
+    '--locale=C',
+    `--username=${superuser}`,
+    data,
+  ];
   execFileSync('setpriv', [...asPostgres, `${programs}/initdb`, ...words], { cwd: data, stdio: 'ignore' });
 }
 

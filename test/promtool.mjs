@@ -1,4 +1,5 @@
-// promtool comes with Prometheus' package, which would also start a server: only this program is taken out of the package.
+// promtool comes with Prometheus' package, which would also start a server: only this program is
+// taken out of the package.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { $ } from 'zx';

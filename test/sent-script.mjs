@@ -5,7 +5,8 @@
  */
 
 /**
- * Whether a channel was opened ahead (lib/engine/host/ssh/channel.ts): its shell reads the command that it runs.
+ * Whether a channel was opened ahead (lib/engine/host/ssh/channel.ts): its shell reads the command
+ * that it runs.
  *
  * @param {string} line the command line of the channel
  */
@@ -24,7 +25,8 @@ export function sentScript(command, given) {
     const sent = sentScript(line, rest);
     return sent && { script: sent.script, withScript: (script) => `${line}\n${sent.withScript(script)}` };
   }
-  if (/^(.* )?sh -c 'command -v base64 /.test(command)) return { script: given, withScript: (script) => script };
+  if (/^(.* )?sh -c 'command -v base64 /.test(command))
+    return { script: given, withScript: (script) => script };
   const [line, rest] = cutLine(given);
   if (/^(.* )?sh -c 'IFS= read -r __i\|\|/.test(command)) {
     return { script: rest, withScript: (script) => `${line}\n${script}` };

@@ -6,7 +6,10 @@ export default defineConfig({
   title: 'rpc-playbooks',
   description: 'Declarative playbooks for RPC-only nodes of a layer-2 chain',
   // The test of the documentation checks links out of this folder, too.
-  ignoreDeadLinks: [/\.\.\/(README|CONTRIBUTING|CHANGELOG)/, /\.\.\/(lib|roles|templates|playbooks|inventory|test)\//],
+  ignoreDeadLinks: [
+    /\.\.\/(README|CONTRIBUTING|CHANGELOG)/,
+    /\.\.\/(lib|roles|templates|playbooks|inventory|test)\//,
+  ],
   head: [
     // Long words and commands break, so that nothing has to be scrolled sideways.
     [

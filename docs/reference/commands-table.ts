@@ -3,7 +3,8 @@ import { commandGroups } from '../../lib/start/commands.mjs';
 const table = /(<!-- table of commands -->\n)[\s\S]*?(?=<!-- end of table -->)/;
 
 /**
- * Fills in the table of all commands in a page again, between `<!-- table of commands -->` and `<!-- end of table -->`.
+ * Fills in the table of all commands in a page again, between `<!-- table of commands -->` and
+ * `<!-- end of table -->`.
  *
  * @throws Error where the page has no such place
  */

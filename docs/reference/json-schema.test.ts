@@ -79,5 +79,7 @@ test('a key with a default is optional, and a pattern has its message', () => {
 });
 
 test('a pattern with a flag is refused', () => {
-  expect(() => jsonSchemaOf(z.string().regex(/^a$/i))).toThrow('/^a$/i has flags that JSON Schema does not have');
+  expect(() => jsonSchemaOf(z.string().regex(/^a$/i))).toThrow(
+    '/^a$/i has flags that JSON Schema does not have',
+  );
 });

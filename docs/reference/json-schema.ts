@@ -18,8 +18,9 @@ export interface InventoryJsonSchema extends JsonSchema {
 }
 
 /**
- * The JSON Schema of a deployment's inventories, for editors. It describes each value on its own; rules between values are checked by a
- * run only. No variable is required, because each may be in a file of variables, in `vars` or in the host's own `vars`.
+ * The JSON Schema of a deployment's inventories, for editors. It describes each value on its own;
+ * rules between values are checked by a run only. No variable is required, because each may be in
+ * a file of variables, in `vars` or in the host's own `vars`.
  *
  * @throws Error where a schema has no JSON Schema
  */
@@ -43,7 +44,10 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
         ...host,
         // A host of two groups has its settings in one of them.
         type: ['object', 'null'],
-        properties: { ...host.properties, vars: { $ref: '#/definitions/variables', ...description(host, 'vars') } },
+        properties: {
+          ...host.properties,
+          vars: { $ref: '#/definitions/variables', ...description(host, 'vars') },
+        },
       },
       variables: vars,
     },
@@ -51,8 +55,8 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
 }
 
 /**
- * The JSON Schema of an input value: a key with a default is optional. `patternErrorMessage`, which editors show instead of the pattern,
- * is the message of the zod schema.
+ * The JSON Schema of an input value: a key with a default is optional. `patternErrorMessage`,
+ * which editors show instead of the pattern, is the message of the zod schema.
  *
  * @throws Error where a pattern has flags that JSON Schema does not have
  */
@@ -71,7 +75,8 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       // The mapping is optional; its keys have their own defaults.
-      if (jsonSchema.type === 'object' && JSON.stringify(jsonSchema.default) === '{}') delete jsonSchema.default;
+      if (jsonSchema.type === 'object' && JSON.stringify(jsonSchema.default) === '{}')
+        delete jsonSchema.default;
     },
   });
   return json as JsonSchema;
@@ -105,8 +110,9 @@ function description({ properties }: JsonSchema, name: string): Pick<JsonSchema,
 }
 
 /**
- * Makes every key optional, through nested mappings. Items of lists keep their required keys, because lists are not merged. Defaults
- * are added to the descriptions, because editors do not show them.
+ * Makes every key optional, through nested mappings. Items of lists keep their required keys,
+ * because lists are not merged. Defaults are added to the descriptions, because editors do not
+ * show them.
  */
 function optionalAtEveryDepth({ required: _, ...schema }: JsonSchema): JsonSchema {
   const { default: byDefault, description = '' } = schema;
@@ -127,7 +133,8 @@ function messagesOfPatterns(schema: z.core.$ZodType): Map<string, string> {
   for (const { def } of [schema, ...(schema._zod.def.checks ?? [])].map(({ _zod }) => _zod)) {
     if (!('pattern' in def && def.pattern instanceof RegExp)) continue;
     // JSON Schema reads patterns as with the flag u.
-    if (!/^u?$/.test(def.pattern.flags)) throw new Error(`${def.pattern} has flags that JSON Schema does not have`);
+    if (!/^u?$/.test(def.pattern.flags))
+      throw new Error(`${def.pattern} has flags that JSON Schema does not have`);
     const error = def.error?.({ code: 'invalid_format', format: 'regex', input: '', path: [] } as never);
     const message = typeof error === 'string' ? error : error?.message;
     if (message !== undefined) messages.set(def.pattern.source, message);
@@ -137,7 +144,8 @@ function messagesOfPatterns(schema: z.core.$ZodType): Map<string, string> {
 
 function explainPatterns(json: z.core.JSONSchema.BaseSchema, messages: ReadonlyMap<string, string>): void {
   for (const part of [json, ...(json.allOf ?? [])]) {
-    const message = typeof part === 'object' && part.pattern !== undefined ? messages.get(part.pattern) : undefined;
+    const message =
+      typeof part === 'object' && part.pattern !== undefined ? messages.get(part.pattern) : undefined;
     if (message !== undefined) Object.assign(part, { patternErrorMessage: message });
   }
 }

@@ -17,7 +17,9 @@ interface Kind {
  * @throws Error where one of them has no docstring with an example
  */
 function kinds(): Kind[] {
-  const exports = readFileSync(new URL('kinds.ts', folder), 'utf8').matchAll(/^export \{ (.+) \} from '(.+)';$/gm);
+  const exports = readFileSync(new URL('kinds.ts', folder), 'utf8').matchAll(
+    /^export \{ (.+) \} from '(.+)';$/gm,
+  );
   return [...exports].flatMap(([, names = '', path = '']) => {
     const source = readFileSync(new URL(path, folder), 'utf8');
     return names.split(', ').map((name) => kindIn(source, name));

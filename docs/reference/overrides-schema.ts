@@ -12,9 +12,9 @@ const newKeys: Readonly<Record<OverrideName, JsonSchema>> = {
 };
 
 /**
- * The schema that an editor uses under `node_config` or `prover_config`: every key of any generation's template, and new ones with
- * their mark. Keys with a value from a variable in any generation are left out. The templates' values are not in it, so it does not
- * change with them.
+ * The schema that an editor uses under `node_config` or `prover_config`: every key of any
+ * generation's template, and new ones with their mark. Keys with a value from a variable in any
+ * generation are left out. The templates' values are not in it, so it does not change with them.
  */
 export function overrideSchema(name: OverrideName): JsonSchema {
   const generationNames = Object.keys(generations) as Variables['generation'][];
@@ -25,7 +25,11 @@ export function overrideSchema(name: OverrideName): JsonSchema {
 /**
  * @param sections one section of each generation that has it
  */
-function sectionSchema(sections: readonly Section[], above: readonly string[], newKey: JsonSchema): JsonSchema {
+function sectionSchema(
+  sections: readonly Section[],
+  above: readonly string[],
+  newKey: JsonSchema,
+): JsonSchema {
   const keys = new Set(sections.flatMap((section) => [...section.keys.keys()]));
   const properties = [...keys].flatMap((key) => {
     const path = [...above, key];
@@ -34,7 +38,12 @@ function sectionSchema(sections: readonly Section[], above: readonly string[], n
     if (leaves.some(({ slots }) => slots.length > 0)) return [];
     const [leaf] = leaves;
     if (leaf) return [[key, { description: kinds[leaf.kind].words, ...valueSchema(path.join('.'), leaf) }]];
-    return [[key, { description: 'a section of the file', ...sectionSchema(entries.filter(isSection), path, newKey) }]];
+    return [
+      [
+        key,
+        { description: 'a section of the file', ...sectionSchema(entries.filter(isSection), path, newKey) },
+      ],
+    ];
   });
   return {
     type: 'object',

@@ -16,7 +16,8 @@ export function referenceRows(schema: JsonSchema): ReferenceRow[] {
 }
 
 /**
- * @param optional the nearest optional mapping above: its required keys are required only where the mapping is present
+ * @param optional the nearest optional mapping above: its required keys are required only where
+ * the mapping is present
  */
 function rowsBelow(schema: JsonSchema, prefix: string, optional: string | undefined): ReferenceRow[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
@@ -74,7 +75,10 @@ function range({ type, minimum, exclusiveMinimum, maximum }: JsonSchema): string
 
 /** The rows as a Markdown table. */
 export function referenceTable(rows: readonly ReferenceRow[]): string {
-  const line = (...cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
-  const body = rows.map(({ path, type, byDefault, meaning }) => line(`\`${path}\``, type, byDefault, meaning));
+  const line = (...cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const body = rows.map(({ path, type, byDefault, meaning }) =>
+    line(`\`${path}\``, type, byDefault, meaning),
+  );
   return [line('Key', 'Type', 'Default', 'Meaning'), '|---|---|---|---|\n', ...body].join('');
 }

@@ -49,7 +49,11 @@ test('every key has a description', () => {
     });
   const schema = JSON.parse(schemaText());
   const { host, variables } = schema.definitions;
-  expect([...undescribed(schema, ''), ...undescribed(host, 'host'), ...undescribed(variables, 'vars')]).toEqual([]);
+  expect([
+    ...undescribed(schema, ''),
+    ...undescribed(host, 'host'),
+    ...undescribed(variables, 'vars'),
+  ]).toEqual([]);
 });
 
 test('every pattern has a message', () => {
@@ -97,7 +101,11 @@ describe('an editor', () => {
   test.each<[string, Change, string]>([
     ['an unknown key', (lab) => Object.assign(lab, { hosts: {} }), ' hosts'],
     ['a misspelt variable', (lab) => Object.assign(lab.vars, { netwrk: {} }), '/vars netwrk'],
-    ['a misspelt variable deeper down', (lab) => Object.assign(lab.vars, { ports: { rpc: 1 } }), '/vars/ports rpc'],
+    [
+      'a misspelt variable deeper down',
+      (lab) => Object.assign(lab.vars, { ports: { rpc: 1 } }),
+      '/vars/ports rpc',
+    ],
     [
       'a misspelt variable of a host',
       (lab) => Object.assign(lab.groups.rpc['rpc-1'], { vars: { port: {} } }),
@@ -108,9 +116,21 @@ describe('an editor', () => {
       (lab) => Object.assign(lab.groups.rpc['rpc-1'], { adress: 'a' }),
       '/groups/rpc/rpc-1 adress',
     ],
-    ['a host without an address', (lab) => delete lab.groups.rpc['rpc-1'].address, '/groups/rpc/rpc-1 address'],
-    ['a wrong type', (lab) => Object.assign(lab.vars.network, { chain_id: '55555' }), '/vars/network/chain_id integer'],
-    ['an unknown value', (lab) => Object.assign(lab.vars.network, { kind: 'dev' }), '/vars/network/kind enum'],
+    [
+      'a host without an address',
+      (lab) => delete lab.groups.rpc['rpc-1'].address,
+      '/groups/rpc/rpc-1 address',
+    ],
+    [
+      'a wrong type',
+      (lab) => Object.assign(lab.vars.network, { chain_id: '55555' }),
+      '/vars/network/chain_id integer',
+    ],
+    [
+      'an unknown value',
+      (lab) => Object.assign(lab.vars.network, { kind: 'dev' }),
+      '/vars/network/kind enum',
+    ],
     ['an unknown group', (lab) => Object.assign(lab.groups, { rcp: {} }), '/groups rcp'],
     ['a group without hosts', (lab) => Object.assign(lab.groups, { rpc: {} }), '/groups/rpc minProperties'],
     [
@@ -150,7 +170,10 @@ describe('an editor', () => {
     ],
     [
       'a number that becomes 0',
-      (lab) => Object.assign(lab.vars, { node_config: { State: { Batch: { Constraints: { MaxSteps: 2 ** 32 } } } } }),
+      (lab) =>
+        Object.assign(lab.vars, {
+          node_config: { State: { Batch: { Constraints: { MaxSteps: 2 ** 32 } } } },
+        }),
       '/vars/node_config/State/Batch/Constraints/MaxSteps maximum',
     ],
     [

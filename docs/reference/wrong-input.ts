@@ -33,7 +33,9 @@ function withValue(key: string, value: string | undefined): string {
 
 /** Splits a command line at spaces, as a shell does with simple quotes. */
 const wordsOf = (line: string) =>
-  [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? '');
+  [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? '',
+  );
 
 interface Answer {
   readonly input: string;
@@ -53,7 +55,8 @@ async function wrongInputAnswers() {
     const commands: Answer[] = [];
     const waiting = [...wrongCommands.entries()];
     const work = async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) commands[next[0]] = await answer(folder, next[1]);
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        commands[next[0]] = await answer(folder, next[1]);
     };
     await Promise.all([work(), work(), work(), work()]);
     put('inventory/short', 'x');

@@ -1,4 +1,7 @@
-/** A change of a valid inventory: the path of a key, and its value as YAML. Without a value the key is left out. */
+/**
+ * A change of a valid inventory: the path of a key, and its value as YAML. Without a value the key
+ * is left out.
+ */
 export type WrongValue = readonly [key: string, value?: string];
 
 export const wrongValues: readonly WrongValue[] = [
@@ -121,7 +124,10 @@ export const wrongFiles: readonly (readonly [what: string, text: string])[] = [
   ['wrong indentation', 'groups:\n  database:\n    db-1: {}\n   rpc: {}\n'],
 ];
 
-/** Command lines, without `npx rpc-playbooks`. They run in a project folder with a valid inventory, `one`. */
+/**
+ * Command lines, without `npx rpc-playbooks`. They run in a project folder with a valid inventory,
+ * `one`.
+ */
 export const wrongCommands: readonly string[] = [
   'deplyo',
   'apply -i one',

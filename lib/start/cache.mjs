@@ -1,5 +1,6 @@
-// Compiled modules on disk: one folder for each state of the sources. Resolving and compiling some hundred modules at every start
-// takes five times as long as everything else before the first connection.
+// Compiled modules on disk: one folder for each state of the sources. Resolving and compiling some
+// hundred modules at every start takes five times as long as everything else before the first
+// connection.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,7 +19,10 @@ const keptFor = 7 * day;
 /** The sizes of all files of a folder, by name. It is written last. */
 const contents = 'contents.json';
 
-/** Other users who run the project from here may read the compiled code. Only its author may change it. */
+/**
+ * Other users who run the project from here may read the compiled code. Only its author may change
+ * it.
+ */
 const folderMode = 0o755;
 
 /**
@@ -33,15 +37,17 @@ export async function compiled(modules) {
 }
 
 /**
- * Loads the compiled program. V8 keeps its code beside it, as parsing and compiling it takes longer than all that it does before the
- * first connection. Node does that by itself since version 22, and only for files that it loads one by one.
+ * Loads the compiled program. V8 keeps its code beside it, as parsing and compiling it takes
+ * longer than all that it does before the first connection. Node does that by itself since version
+ * 22, and only for files that it loads one by one.
  *
  * @param {string} path
  * @returns {{ modules: Record<string, () => Promise<any>> }}
  */
 function load(path) {
   const require = createRequire(path);
-  // Only Node's own loader reads source maps, which takes long: where a stack is going to be shown.
+  // Only Node's own loader reads source maps, which takes long: where a stack is going to be
+  // shown.
   if (process.argv.includes('--verbose')) {
     process.setSourceMapsEnabled(true);
     return require(path);
@@ -93,8 +99,8 @@ async function folderOf(modules) {
 }
 
 /**
- * Whether a file is a module of the program: not a test, and not a file that an editor or macOS left beside
- * it.
+ * Whether a file is a module of the program: not a test, and not a file that an editor or macOS
+ * left beside it.
  *
  * @param {string} path
  */
@@ -103,7 +109,8 @@ export function isSource(path) {
 }
 
 /**
- * Everything that the compiled code depends on, as one name: where the project is, its modules, and the packages.
+ * Everything that the compiled code depends on, as one name: where the project is, its modules,
+ * and the packages.
  *
  * @param {readonly string[]} modules
  */
@@ -117,7 +124,8 @@ function stateOf(modules) {
     files.push(...filesUnder(folder).sort());
   }
   for (const file of files) {
-    // The time of the last status change shows every change of content, also by a copy that keeps the other times.
+    // The time of the last status change shows every change of content, also by a copy that keeps
+    // the other times.
     const { size, ctimeMs } = fs.statSync(resolve(root, file), { throwIfNoEntry: false }) ?? {};
     state.update(`${file} ${size} ${ctimeMs}\n`);
   }
@@ -170,7 +178,8 @@ function isUsable(folder) {
 }
 
 /**
- * Code from a folder runs with all rights of its caller. The owner of the sources could change those as well.
+ * Code from a folder runs with all rights of its caller. The owner of the sources could change
+ * those as well.
  *
  * @param {string} folder
  */
@@ -193,7 +202,8 @@ function keep(files, folder) {
     dropOld();
     made = fs.mkdtempSync(join(cache, '.new-'));
     write(files, made);
-    // The folder gets its name when all of it is on the disk, so two simultaneous compilations do not collide.
+    // The folder gets its name when all of it is on the disk, so two simultaneous compilations do
+    // not collide.
     if (!isUsable(folder)) fs.rmSync(folder, { recursive: true, force: true });
     fs.renameSync(made, folder);
     return folder;

@@ -5,7 +5,10 @@ import { end } from './end.mjs';
 
 const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
 
-/** The words after the script on the command line, whether zx runs the script or node, without `-C DIR`. */
+/**
+ * The words after the script on the command line, whether zx runs the script or node, without `-C
+ * DIR`.
+ */
 export const commandLine = inFolder(words);
 
 if (commandLine[0] === '--version') {
@@ -33,6 +36,8 @@ function inFolder(all) {
   const isOurs = `${process.cwd()}/` === fileURLToPath(new URL('../..', import.meta.url));
   const makesOne = process.argv.some((word) => /(^|\/)init(\.mjs)?$/.test(word));
   if (!isOurs && !makesOne && markedFolder(process.cwd()) === undefined)
-    end(`-C ${folder}: no rpc-playbooks.yaml is there or above\n  init makes such a folder; the file may be empty`);
+    end(
+      `-C ${folder}: no rpc-playbooks.yaml is there or above\n  init makes such a folder; the file may be empty`,
+    );
   return all;
 }

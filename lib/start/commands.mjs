@@ -1,4 +1,5 @@
-// The one list of commands. The overview of `rpc-playbooks`, docs/commands.md and the order in both are made from it.
+// The one list of commands. The overview of `rpc-playbooks`, docs/commands.md and the order in
+// both are made from it.
 
 /**
  * @typedef {object} Command
@@ -7,14 +8,29 @@
  * @property {string} example its words after the name, as an operator types them
  */
 
-/** @type {readonly { readonly title: string, readonly commands: readonly Command[] }[]} in the order of the overview */
+/**
+ * @type {readonly { readonly title: string, readonly commands: readonly Command[] }[]} in the
+ * order of the overview
+ */
 export const commandGroups = [
   {
     title: 'Deploy',
     commands: [
-      { name: 'deploy', sentence: 'deploy, or show what would change', example: '--inventory mainnet --check' },
-      { name: 'rollback', sentence: 'put back the files and images of an earlier release', example: '-i mainnet' },
-      { name: 'validate', sentence: 'check an inventory and its files, without a connection', example: '-i mainnet' },
+      {
+        name: 'deploy',
+        sentence: 'deploy, or show what would change',
+        example: '--inventory mainnet --check',
+      },
+      {
+        name: 'rollback',
+        sentence: 'put back the files and images of an earlier release',
+        example: '-i mainnet',
+      },
+      {
+        name: 'validate',
+        sentence: 'check an inventory and its files, without a connection',
+        example: '-i mainnet',
+      },
       {
         name: 'render',
         sentence: 'write the Compose file and configuration of every host, offline',
@@ -36,7 +52,11 @@ export const commandGroups = [
         sentence: 'remove an RPC server or a replica; its data stay',
         example: '--host rpc-2 -i mainnet',
       },
-      { name: 'switch', sentence: 'make a replica the Database+Sync server', example: '--to db-2 -i mainnet' },
+      {
+        name: 'switch',
+        sentence: 'make a replica the Database+Sync server',
+        example: '--to db-2 -i mainnet',
+      },
       { name: 'run', sentence: 'run a shell command on every host', example: '-i mainnet --read -- uptime' },
     ],
   },
@@ -44,7 +64,11 @@ export const commandGroups = [
     title: 'Watch',
     commands: [
       { name: 'status', sentence: 'show the health of every host', example: '-i mainnet --watch' },
-      { name: 'logs', sentence: 'show the log of one component on all hosts', example: 'sync -i mainnet --follow' },
+      {
+        name: 'logs',
+        sentence: 'show the log of one component on all hosts',
+        example: 'sync -i mainnet --follow',
+      },
       { name: 'history', sentence: 'show who changed the hosts, and their releases', example: '-i mainnet' },
       { name: 'report', sentence: 'write the last run as one HTML page', example: '' },
       { name: 'schedule', sentence: 'run check mode regularly, on this machine', example: '-i mainnet' },
@@ -55,7 +79,11 @@ export const commandGroups = [
   {
     title: 'Data',
     commands: [
-      { name: 'snapshot', sentence: 'take a snapshot of both databases', example: '--to /data/today -i mainnet' },
+      {
+        name: 'snapshot',
+        sentence: 'take a snapshot of both databases',
+        example: '--to /data/today -i mainnet',
+      },
       {
         name: 'recover',
         sentence: 'rebuild the Database+Sync server from the backup',
@@ -66,7 +94,11 @@ export const commandGroups = [
   {
     title: 'Project',
     commands: [
-      { name: 'init', sentence: 'make a folder for your own inventories, roles and playbooks', example: 'my-fleet' },
+      {
+        name: 'init',
+        sentence: 'make a folder for your own inventories, roles and playbooks',
+        example: 'my-fleet',
+      },
       { name: 'secrets', sentence: 'keep passwords in an encrypted file', example: '-i mainnet generate' },
       { name: 'completions', sentence: 'print Tab completion for bash or zsh', example: 'bash' },
     ],

@@ -9,13 +9,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * @param {readonly string[]} modules files from the project's root, or absolute
- * @returns {Promise<import('esbuild').OutputFile[]>} one CommonJS module, program.cjs, and its source map. It exports `modules`: functions
+ * @returns {Promise<import('esbuild').OutputFile[]>} one CommonJS module, program.cjs, and its
+ * source map. It exports `modules`: functions
  *   that import a module, by its file
  */
 export async function compile(modules) {
   const { build } = await import('esbuild');
   const imports = modules.map(
-    (file) => `${JSON.stringify(file)}: () => import(${JSON.stringify(isAbsolute(file) ? file : `./${file}`)})`,
+    (file) =>
+      `${JSON.stringify(file)}: () => import(${JSON.stringify(isAbsolute(file) ? file : `./${file}`)})`,
   );
   const { outputFiles } = await build({
     absWorkingDir: root,
@@ -43,7 +45,8 @@ export async function compile(modules) {
 }
 
 /**
- * A team's own roles import packages, which are found upwards, in any folder. None that another user could have written is read.
+ * A team's own roles import packages, which are found upwards, in any folder. None that another
+ * user could have written is read.
  *
  * @param {import('esbuild').PluginBuild} build
  */
@@ -56,15 +59,18 @@ function refuseOthers(build) {
 }
 
 /**
- * Modules and packages that look for a file beside themselves find it in the source tree. Native parts of packages are loaded from
- * there. zx runs the playbook, so it is loaded already.
+ * Modules and packages that look for a file beside themselves find it in the source tree. Native
+ * parts of packages are loaded from there. zx runs the playbook, so it is loaded already.
  *
  * @param {import('esbuild').PluginBuild} build
  */
 function keepPlaces(build) {
   const { resolve } = createRequire(import.meta.url);
   build.onResolve({ filter: /^zx$/ }, ({ path }) => ({ path: resolve(path), external: true }));
-  build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({ path: join(resolveDir, path), external: true }));
+  build.onResolve({ filter: /\.node$/ }, ({ path, resolveDir }) => ({
+    path: join(resolveDir, path),
+    external: true,
+  }));
   build.onLoad({ filter: /\.(ts|m?js)$/ }, ({ path }) => ({
     loader: path.endsWith('.ts') ? 'ts' : 'js',
     contents: readFileSync(path, 'utf8')
@@ -74,8 +80,8 @@ function keepPlaces(build) {
 }
 
 /**
- * A team's own roles import from `rpc-playbooks/roles`, from packages, and from files beside them: others would not be noticed when
- * they change.
+ * A team's own roles import from `rpc-playbooks/roles`, from packages, and from files beside them:
+ * others would not be noticed when they change.
  *
  * @param {import('esbuild').PluginBuild} build
  * @param {readonly string[]} modules
@@ -85,7 +91,8 @@ function serveOwn(build, modules) {
   const kinds = join(root, 'lib/engine/resource/kinds.ts');
   build.onResolve({ filter: /^rpc-playbooks\/roles$/ }, () => ({ path: kinds }));
   build.onResolve({ filter: /^\.\.\// }, ({ path, importer }) => {
-    const leaves = importer.startsWith(own + sep) && relative(own, join(dirname(importer), path)).startsWith('..');
+    const leaves =
+      importer.startsWith(own + sep) && relative(own, join(dirname(importer), path)).startsWith('..');
     return leaves
       ? { errors: [{ text: `${path} is outside of roles/: a role imports from files in it, or a package` }] }
       : undefined;

@@ -1,4 +1,7 @@
-/** Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled yet. */
+/**
+ * Exit code of bad input. It is the one of lib/engine/problem/problem.ts, which is not compiled
+ * yet.
+ */
 export const badInput = 3;
 
 /**

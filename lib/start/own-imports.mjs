@@ -1,5 +1,6 @@
-// What a team's own playbook imports. Node loads it, and a playbook may import from anywhere: a package and its parts, a folder beside
-// playbooks/, a name that is known only while it runs. So each file is checked when Node is about to read it.
+// What a team's own playbook imports. Node loads it, and a playbook may import from anywhere: a
+// package and its parts, a folder beside playbooks/, a name that is known only while it runs. So
+// each file is checked when Node is about to read it.
 import Module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,11 +14,12 @@ export const notTrusted = 'RPC_PLAYBOOKS_NOT_TRUSTED';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Refuses from now on to load a file that another user could have written, by `import` or by `require`. The files of this program are
- * not checked.
+ * Refuses from now on to load a file that another user could have written, by `import` or by
+ * `require`. The files of this program are not checked.
  */
 export function checkImports() {
-  // `import` does not reach native parts of packages, and before Node 22.15 no nested `require` either.
+  // `import` does not reach native parts of packages, and before Node 22.15 no nested `require`
+  // either.
   const modules = /** @type {{ load(this: unknown, file: string): void }} */ (
     /** @type {unknown} */ (Module.prototype)
   );
@@ -32,7 +34,8 @@ export function checkImports() {
 }
 
 /**
- * A hook of Node. The way to a file by its name may lead through links, which Node then leaves out.
+ * A hook of Node. The way to a file by its name may lead through links, which Node then leaves
+ * out.
  *
  * @public
  * @param {string} specifier
@@ -71,7 +74,9 @@ export function load(url, context, next) {
 function refuseOthers(file) {
   if (file.startsWith(root)) return;
   // The nearest package.json says how Node reads the file.
-  const faults = [file, nearest(dirname(file), 'package.json') ?? []].flat().flatMap((path) => distrust(path, true));
+  const faults = [file, nearest(dirname(file), 'package.json') ?? []]
+    .flat()
+    .flatMap((path) => distrust(path, true));
   if (faults.length === 0) return;
   const words = refusalText(faults, markedFolder(dirname(file)) ?? dirname(file));
   throw Object.assign(new Error(words), { code: notTrusted });

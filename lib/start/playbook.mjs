@@ -1,4 +1,5 @@
-// The parts that a playbook imports: plays, roles by name, turns of RPC hosts behind gateways, and its command line.
+// The parts that a playbook imports: plays, roles by name, turns of RPC hosts behind gateways, and
+// its command line.
 import { readdirSync, readFileSync } from 'node:fs';
 import { commandLine } from './command-line.mjs';
 import { program, role } from './program.mjs';
@@ -12,7 +13,8 @@ export const { play, playbook, rolling, serverRoles, serviceNames } = node;
  * The roles of these names, from roles/NAME.ts.
  *
  * @param {string[]} names
- * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>[]>}
+ * @returns
+ * {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>[]>}
  */
 export async function roles(...names) {
   return Promise.all(names.map(role));
@@ -21,9 +23,12 @@ export async function roles(...names) {
 /**
  * Runs a playbook with the options of the command line.
  *
- * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
- * @param {import('../engine/run/playbook.ts').Play<import('../node/variables/variables.ts').Variables>[]} [putBack] plays that put RPC
- * servers back, with `gateway.rollback: auto`
+ * @param
+ * {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>}
+ * playbook
+ * @param
+ * {import('../engine/run/playbook.ts').Play<import('../node/variables/variables.ts').Variables>[]}
+ * [putBack] plays that put RPC servers back, with `gateway.rollback: auto`
  */
 export async function runPlaybook(playbook, putBack = []) {
   if (described) described[playbook.name] = playbook.options;
@@ -33,7 +38,9 @@ export async function runPlaybook(playbook, putBack = []) {
 /**
  * Runs a playbook on the hosts as one of their releases has them.
  *
- * @param {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>} playbook
+ * @param
+ * {import('../engine/run/playbook.ts').Playbook<import('../node/variables/variables.ts').Variables>}
+ * playbook
  */
 export async function runRollback(playbook) {
   if (described) described[playbook.name] = node.rollbackOptions;
@@ -47,10 +54,16 @@ export async function runSchedule() {
 }
 
 // While it is set, a playbook only says here which options of its own it has.
-/** @type {Record<string, import('../engine/run/playbook.ts').Playbook<unknown>['options']> | undefined} */
+/**
+ * @type {Record<string, import('../engine/run/playbook.ts').Playbook<unknown>['options']> |
+ * undefined}
+ */
 let described;
 
-/** The options of our playbooks beside those of every run, by the playbook's name. None of them runs afterwards. */
+/**
+ * The options of our playbooks beside those of every run, by the playbook's name. None of them
+ * runs afterwards.
+ */
 export async function ownOptions() {
   described = {};
   const folder = new URL('../../playbooks/', import.meta.url);
@@ -76,7 +89,10 @@ const dependencies = {
  * @throws {Problem} why the lab cannot start
  */
 async function bringLabUp(say, fleet = false) {
-  const [{ labUp }, { LabError }] = await Promise.all([import('../../lab/up.mjs'), import('../../lab/lab-error.mjs')]);
+  const [{ labUp }, { LabError }] = await Promise.all([
+    import('../../lab/up.mjs'),
+    import('../../lab/lab-error.mjs'),
+  ]);
   try {
     await labUp({ log: say, fleet });
   } catch (error) {

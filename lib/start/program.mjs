@@ -1,4 +1,5 @@
-// The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for each state of the sources.
+// The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for
+// each state of the sources.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,13 +11,17 @@ import { ownFiles } from './own.mjs';
 const runsPlaybooks = 'lib/commands/playbook/main.ts';
 const commands = readdirSync(new URL('../commands/', import.meta.url))
   .map((name) => `lib/commands/${name}/command.ts`)
-  .filter((file) => existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks));
+  .filter(
+    (file) =>
+      existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks),
+  );
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const roleFolder = new URL('../../roles/', import.meta.url);
 const roles = readdirSync(roleFolder)
   .filter(
     (name) =>
-      isSource(name) && statSync(new URL(encodeURIComponent(name), roleFolder), { throwIfNoEntry: false })?.isFile(),
+      isSource(name) &&
+      statSync(new URL(encodeURIComponent(name), roleFolder), { throwIfNoEntry: false })?.isFile(),
   )
   .map((name) => `roles/${name}`);
 
@@ -27,7 +32,8 @@ const load = await compiled([runsPlaybooks, ...roles, ...own, ...commands]).catc
 /**
  * Imports a module of the program.
  *
- * @param {string} file `lib/commands/NAME/command.ts`, `roles/NAME.ts`, or the absolute path of a team's own role
+ * @param {string} file `lib/commands/NAME/command.ts`, `roles/NAME.ts`, or the absolute path of a
+ * team's own role
  */
 export function program(file) {
   return load(file).catch(refuse);
@@ -50,12 +56,15 @@ export async function command(name) {
  * The role of this name, from roles/NAME.ts of the program or of the project folder.
  *
  * @param {string} name
- * @returns {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>>}
+ * @returns
+ * {Promise<import('../engine/resource/role.ts').Role<import('../node/variables/variables.ts').Variables>>}
  */
 export async function role(name) {
   const file = [...roles, ...own].find((each) => nameOf(each) === name);
   if (file === undefined)
-    end(`there is no role ${name} (roles/${name}.ts); there are: ${[...roles, ...own].map(nameOf).join(', ')}`);
+    end(
+      `there is no role ${name} (roles/${name}.ts); there are: ${[...roles, ...own].map(nameOf).join(', ')}`,
+    );
   const { default: found } = await program(file);
   if (typeof found?.resources !== 'function')
     end(`${file}: its default export is not a role; it should be: role('${name}', …)`);
@@ -76,7 +85,8 @@ function ownRoles() {
   try {
     const found = ownFiles('roles').filter((file) => isSource(file) && basename(dirname(file)) === 'roles');
     const taken = found.find((file) => roles.includes(`roles/${basename(file)}`));
-    if (taken !== undefined) end(`${taken}: rpc-playbooks has a role ${nameOf(taken)}\n  give yours another name`);
+    if (taken !== undefined)
+      end(`${taken}: rpc-playbooks has a role ${nameOf(taken)}\n  give yours another name`);
     return found;
   } catch (error) {
     return end(error instanceof Error ? error.message : String(error));

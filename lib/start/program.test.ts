@@ -25,7 +25,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A project of two commands and a role that share a module, and a package that finds its file beside itself. */
+/**
+ * A project of two commands and a role that share a module, and a package that finds its file
+ * beside itself.
+ */
 let project: string;
 let cache: string;
 function makeProject(): void {
@@ -43,7 +46,9 @@ function makeProject(): void {
   for (const name of ['esbuild', 'ssh2', 'node-ssh', 'zx']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
-  const starts = ['cache', 'command-line', 'compile', 'end', 'own', 'program'].map((name) => `start/${name}.mjs`);
+  const starts = ['cache', 'command-line', 'compile', 'end', 'own', 'program'].map(
+    (name) => `start/${name}.mjs`,
+  );
   const files = ['accounts', 'nearest', 'trust'].map((name) => `engine/file/${name}.mjs`);
   const folders = ['marked-folder', 'project-faults'].map((name) => `node/project/${name}.mjs`);
   for (const name of [...starts, 'engine/text/shell-word.mjs', ...files, ...folders])
@@ -98,7 +103,10 @@ function runProcess(as: { uid?: number; gid?: number } = {}): Promise<Outcome> {
   });
 }
 
-/** Runs the project in a thread of its own, with its own modules: it starts several times as fast as a process. */
+/**
+ * Runs the project in a thread of its own, with its own modules: it starts several times as fast
+ * as a process.
+ */
 async function run(text = script): Promise<Outcome> {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), {
     argv: [pathToFileURL(project).href],
@@ -148,7 +156,10 @@ describe('a project that was not run before', () => {
     await run();
     const { atime, mtime, size } = statSync(file);
     cpSync(file, join(project, 'before'));
-    put('lib/commands/playbook/main.ts', `${'export const word = "two"; export const shared = 1;'.padEnd(size - 1)}\n`);
+    put(
+      'lib/commands/playbook/main.ts',
+      `${'export const word = "two"; export const shared = 1;'.padEnd(size - 1)}\n`,
+    );
     utimesSync(file, atime, mtime);
     expect(statSync(file)).toMatchObject({ size, mtime });
     expect((await run()).stdout).toBe('two, false, false, beside it, beside the package');
@@ -156,7 +167,10 @@ describe('a project that was not run before', () => {
 
   test('a changed JavaScript source is compiled again', async () => {
     put('lib/plain.mjs', 'export const plain = 1;\n');
-    put('lib/commands/playbook/main.ts', `import { plain } from '../../plain.mjs';\nexport const word = plain;\n`);
+    put(
+      'lib/commands/playbook/main.ts',
+      `import { plain } from '../../plain.mjs';\nexport const word = plain;\n`,
+    );
     await run();
     put('lib/plain.mjs', 'export const plain = 2;\n');
     expect((await run()).stdout).toMatch(/^2,/);
@@ -198,7 +212,10 @@ describe('a project that was not run before', () => {
   });
 
   test.each([
-    ['export const role = 1;', "roles/role.ts: its default export is not a role; it should be: role('role', …)\n"],
+    [
+      'export const role = 1;',
+      "roles/role.ts: its default export is not a role; it should be: role('role', …)\n",
+    ],
     ['export default 1;', "roles/role.ts: its default export is not a role; it should be: role('role', …)\n"],
     ["throw new Error('not now');", 'the program cannot be loaded: not now\n  --verbose shows where\n'],
     ["import 'nothing';", 'roles/role.ts:1:8: Could not resolve "nothing"\n'],
@@ -219,7 +236,11 @@ describe('a project that was not run before', () => {
 
   test('a role that cannot be read is refused with its place', async () => {
     put('roles/role.ts', 'export default {\n  name: oh no,\n};\n');
-    expect(await run()).toEqual({ code: 3, stdout: '', stderr: 'roles/role.ts:2:12: Expected "}" but found "no"\n' });
+    expect(await run()).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'roles/role.ts:2:12: Expected "}" but found "no"\n',
+    });
   });
 
   test.each([

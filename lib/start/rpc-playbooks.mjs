@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The program of an installed package: `rpc-playbooks deploy --inventory mainnet` runs playbooks/deploy.mjs.
+// The program of an installed package: `rpc-playbooks deploy --inventory mainnet` runs
+// playbooks/deploy.mjs.
 import { readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -28,7 +29,8 @@ try {
   const { ownFiles } = await import('./own.mjs');
   for (const path of ownFiles('playbooks')) {
     const [name = ''] = basename(dirname(path)) === 'playbooks' ? namesIn([basename(path)]) : [];
-    if (scripts.has(name)) throw new Error(`${path}: rpc-playbooks has a playbook ${name}\n  give yours another name`);
+    if (scripts.has(name))
+      throw new Error(`${path}: rpc-playbooks has a playbook ${name}\n  give yours another name`);
     if (name !== '') scripts.set(name, path);
   }
 } catch (error) {
@@ -47,7 +49,9 @@ if (script !== undefined) {
 } else {
   /** @type {typeof import('../commands/playbook/main.ts')} */
   const { didYouMean } = await (await import('./program.mjs')).program('lib/commands/playbook/main.ts');
-  console.error(`there is no command ${chosen}\n  ${didYouMean(chosen, [...scripts.keys()])}\n\n${overview()}`);
+  console.error(
+    `there is no command ${chosen}\n  ${didYouMean(chosen, [...scripts.keys()])}\n\n${overview()}`,
+  );
   process.exitCode = badInput;
 }
 
@@ -60,9 +64,11 @@ function overview() {
     [title, ...commands.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`)].join('\n'),
   );
   if (own.length > 0) groups.push(['Your own', ...own.map((name) => `  ${name}`)].join('\n'));
-  return ['Usage: rpc-playbooks COMMAND [options]', ...groups, 'COMMAND --help shows the options of a command.'].join(
-    '\n\n',
-  );
+  return [
+    'Usage: rpc-playbooks COMMAND [options]',
+    ...groups,
+    'COMMAND --help shows the options of a command.',
+  ].join('\n\n');
 }
 
 /**

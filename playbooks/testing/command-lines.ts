@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Words of a shell command up to a pipe, a redirection, a list or a comment. Variables keep their names. */
+/**
+ * Words of a shell command up to a pipe, a redirection, a list or a comment. Variables keep their
+ * names.
+ */
 function shellWords(line: string): string[] {
   const words: string[] = [];
   for (const [, single, double, bare] of line.matchAll(/'([^']*)'|"((?:\\.|[^"\\])*)"|((?:\\.|[^\s'"])+)/g)) {
@@ -25,13 +28,16 @@ export function ourCommandLines(text: string): string[][] {
 }
 
 /**
- * Why a command line is refused, or undefined. `--help` after it: its options are read, and nothing is done.
+ * Why a command line is refused, or undefined. `--help` after it: its options are read, and
+ * nothing is done.
  *
  * @param words the command, and its options
  */
 export function refusal([command = '', ...words]: readonly string[]): Promise<string | undefined> {
   const end = words.includes('--') ? words.indexOf('--') : words.length;
-  const args = [...words.slice(0, end), '--help', ...words.slice(end)].filter((word) => word !== '…' && word !== '...');
+  const args = [...words.slice(0, end), '--help', ...words.slice(end)].filter(
+    (word) => word !== '…' && word !== '...',
+  );
   // A folder and a plan of the reader.
   for (const option of ['-C', '--plan']) if (args.includes(option)) args.splice(args.indexOf(option), 2);
   return new Promise((resolve) => {
@@ -44,10 +50,13 @@ export function refusal([command = '', ...words]: readonly string[]): Promise<st
 
 /** What is wrong with the command lines of a text: empty where all are accepted. */
 export async function refusalsIn(lines: readonly (readonly string[])[]): Promise<string[]> {
-  const unique = [...new Set(lines.map((words) => JSON.stringify(words)))].map((text) => JSON.parse(text) as string[]);
+  const unique = [...new Set(lines.map((words) => JSON.stringify(words)))].map(
+    (text) => JSON.parse(text) as string[],
+  );
   const refused: string[] = [];
   while (unique.length > 0) {
-    for (const why of await Promise.all(unique.splice(0, 4).map(refusal))) if (why !== undefined) refused.push(why);
+    for (const why of await Promise.all(unique.splice(0, 4).map(refusal)))
+      if (why !== undefined) refused.push(why);
   }
   return refused;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Compares this project with other tools at the same work, on hosts of its own (docs/benchmarks.md).
+// Compares this project with other tools at the same work, on hosts of its own
+// (docs/benchmarks.md).
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +19,15 @@ if (!options) {
   process.exitCode = 1;
 } else {
   const missing = prepare((line) => console.error(line));
-  // Each systemd needs several inotify instances. This is the only machine setting that changes, until the end.
+  // Each systemd needs several inotify instances. This is the only machine setting that changes,
+  // until the end.
   const watchers = '/proc/sys/fs/inotify/max_user_instances';
   const usual = readFileSync(watchers, 'utf8');
   const needed = Math.max(Number(usual), 1024 + 32 * Math.max(...options.hosts));
   writeFileSync(watchers, String(needed));
-  // Everything runs in private namespaces. When this process ends, also by kill -9, the first process in them ends too, and
-  // then the kernel ends all others and removes mounts, addresses and interfaces.
+  // Everything runs in private namespaces. When this process ends, also by kill -9, the first
+  // process in them ends too, and then the kernel ends all others and removes mounts, addresses
+  // and interfaces.
   const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
   // The shell reaps orphaned processes.
   const inside = [

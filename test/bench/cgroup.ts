@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileS
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** All processes that one program started, also detached ones: their resource use, and a way to end them. */
+/**
+ * All processes that one program started, also detached ones: their resource use, and a way to end
+ * them.
+ */
 export interface Cgroup {
   readonly path: string;
   /** Processor seconds so far, user and system, including ended processes. */
@@ -21,7 +24,8 @@ const ours = 'rpc-playbooks-bench';
 function topOfOurs(): string {
   const mounts = readFileSync('/proc/mounts', 'utf8').split('\n');
   const [, hierarchy] = mounts.map((line) => line.split(' ')).find(([, , type]) => type === 'cgroup2') ?? [];
-  if (hierarchy === undefined) throw new Error('the benchmark needs a cgroup2 hierarchy, and none is mounted');
+  if (hierarchy === undefined)
+    throw new Error('the benchmark needs a cgroup2 hierarchy, and none is mounted');
   return join(hierarchy, ours);
 }
 

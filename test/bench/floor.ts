@@ -6,8 +6,8 @@ import type { Workload } from './workload.ts';
 const end = 'END-OF-CONTENT';
 
 /**
- * The floor: one hand-written sh script for this workload alone. It checks everything in a few commands, and goes through
- * each resource only if something differs.
+ * The floor: one hand-written sh script for this workload alone. It checks everything in a few
+ * commands, and goes through each resource only if something differs.
  *
  * @param mode `check` prints what differs and changes nothing
  */
@@ -125,7 +125,10 @@ function sha256(content: string): string {
 /** Resets a host: removes everything of the workload but its packages. */
 export function bareScript(work: Workload): string {
   const own = work.units.filter((unit) => unit !== 'cron.service');
-  const files = [...work.files.map(({ path }) => path), ...work.sysctl.map(({ key }) => `/etc/sysctl.d/${key}.conf`)];
+  const files = [
+    ...work.files.map(({ path }) => path),
+    ...work.sysctl.map(({ key }) => `/etc/sysctl.d/${key}.conf`),
+  ];
   return `systemctl -q disable --now ${words(own)} 2>/dev/null
 rm -rf ${words(files)} ${q(work.directories[0]?.path ?? '')}
 systemctl daemon-reload

@@ -28,7 +28,8 @@ export interface Hosts {
 
 /** Addresses of the controller and of the hosts on their common bridge. */
 const controllerAddress = '10.90.0.1/16';
-export const addressOf = (index: number): string => `10.90.${1 + Math.floor(index / 200)}.${1 + (index % 200)}`;
+export const addressOf = (index: number): string =>
+  `10.90.${1 + Math.floor(index / 200)}.${1 + (index % 200)}`;
 /** The address of the same host with these milliseconds added to each round trip. */
 export const delayedAddressOf = (index: number, milliseconds: number): string =>
   `127.${milliseconds}.${1 + Math.floor(index / 200)}.${1 + (index % 200)}`;
@@ -62,7 +63,10 @@ export async function startHosts(
     makeKey(join(seed, 'ssh_host_ed25519_key'));
     writeFileSync(join(seed, 'authorized_keys'), publicKey, { mode: 0o600 });
     const key = readFileSync(join(seed, 'ssh_host_ed25519_key.pub'), 'utf8').trim();
-    const addresses = [addressOf(index), ...delays.map((milliseconds) => delayedAddressOf(index, milliseconds))];
+    const addresses = [
+      addressOf(index),
+      ...delays.map((milliseconds) => delayedAddressOf(index, milliseconds)),
+    ];
     known.push(`${addresses.join(',')} ${key}\n`);
 
     const pid = await boot(name, [root, seed, name]);
@@ -79,7 +83,20 @@ export async function startHosts(
 
 /** A veth pair from the bridge to the host. */
 function plug(index: number, pid: number): void {
-  ip('link', 'add', `h${index}`, 'master', 'hosts', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(pid));
+  ip(
+    'link',
+    'add',
+    `h${index}`,
+    'master',
+    'hosts',
+    'type',
+    'veth',
+    'peer',
+    'name',
+    'eth0',
+    'netns',
+    String(pid),
+  );
   ip('link', 'set', `h${index}`, 'up');
   const inside = (...args: string[]) => execFileSync('nsenter', ['-t', String(pid), '-n', 'ip', ...args]);
   inside('addr', 'add', `${addressOf(index)}/16`, 'dev', 'eth0');

@@ -1,5 +1,6 @@
-// SSH servers that answer as a recorded host did: one for each way to behave, on the ports from FIRST_PORT on, on all addresses.
-// Arguments: the file of record-host.mjs, a private host key, another one, the first port. Prints a line when all of them listen.
+// SSH servers that answer as a recorded host did: one for each way to behave, on the ports from
+// FIRST_PORT on, on all addresses. Arguments: the file of record-host.mjs, a private host key,
+// another one, the first port. Prints a line when all of them listen.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import ssh2 from 'ssh2';
@@ -18,7 +19,10 @@ const answers = new Map(recorded.map((answer) => [answer.text, answer]));
 
 /** @typedef {(typeof ways)[number]} Way */
 
-/** @param {ssh2.ServerChannel} channel @param {(given: string) => void} run called with all of its standard input */
+/**
+ * @param {ssh2.ServerChannel} channel @param {(given: string) => void} run called with all of its
+ * standard input
+ */
 function inputOf(channel, run) {
   let given = '';
   channel.on('data', (/** @type {Buffer} */ chunk) => {
@@ -34,14 +38,18 @@ function serverFor(way) {
   return new ssh2.Server({ hostKeys }, (client) => {
     let requests = 0;
     client.on('error', () => {});
-    client.on('authentication', (login) => (way === 'refuses the key' ? login.reject(['publickey']) : login.accept()));
+    client.on('authentication', (login) =>
+      way === 'refuses the key' ? login.reject(['publickey']) : login.accept(),
+    );
     client.on('session', (accept) => {
       accept().on('exec', (acceptRequest, refuse, { command }) => {
         if (way === 'refuses requests') return refuse();
         const channel = acceptRequest();
         inputOf(channel, (given) => {
-          // A slow controller takes a host for one far away, and may not need what it opened ahead.
-          if (given !== '' || !isOpenedAhead(command)) answer(channel, sentScript(command, given)?.script ?? command);
+          // A slow controller takes a host for one far away, and may not need what it opened
+          // ahead.
+          if (given !== '' || !isOpenedAhead(command))
+            answer(channel, sentScript(command, given)?.script ?? command);
         });
       });
     });
@@ -54,7 +62,11 @@ function serverFor(way) {
       if (way === 'ends requests without an exit code') return channel.close();
       const { text, nonces } = withoutNonces(script);
       // A request that was not recorded gets the words of a login shell that runs nothing.
-      const { out, err, code } = answers.get(text) ?? { out: 'This account is not available.\n', err: '', code: 1 };
+      const { out, err, code } = answers.get(text) ?? {
+        out: 'This account is not available.\n',
+        err: '',
+        code: 1,
+      };
       const length = way === 'answers half' ? out.length >> 1 : out.length;
       channel.write(Buffer.from(withNonces(out.slice(0, length), nonces), 'latin1'));
       channel.stderr.write(Buffer.from(withNonces(err, nonces), 'latin1'));
@@ -66,6 +78,8 @@ function serverFor(way) {
 
 for (const [at, way] of ways.entries()) {
   if (way === 'refuses connections') continue;
-  await new Promise((resolve) => serverFor(way).listen(Number(firstPort) + at, '0.0.0.0', () => resolve(undefined)));
+  await new Promise((resolve) =>
+    serverFor(way).listen(Number(firstPort) + at, '0.0.0.0', () => resolve(undefined)),
+  );
 }
 console.log('listening');

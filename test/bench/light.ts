@@ -17,8 +17,9 @@ const faultyEach = 5;
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /**
- * Measures a run with nothing to do on many hosts: SSH servers of this benchmark, which answer as one real host did. Once all are well,
- * and once every fifth has one of ten faults. Writes both into the page.
+ * Measures a run with nothing to do on many hosts: SSH servers of this benchmark, which answer as
+ * one real host did. Once all are well, and once every fifth has one of ten faults. Writes both
+ * into the page.
  */
 export async function measureLight(hosts: Hosts, count: number, directory: string): Promise<void> {
   const record = join(directory, 'record');
@@ -30,7 +31,10 @@ export async function measureLight(hosts: Hosts, count: number, directory: strin
   const well = await measureRuns(commandFor(all, hosts, directory, key, [0]), ({ good }) => good === count);
   const some = all.map((_, at) => (at % faultyEach === 0 ? 1 + ((at / faultyEach) % (ways.length - 1)) : 0));
   const rest = some.filter((way) => way === 0).length;
-  const faulty = await measureRuns(commandFor(some, hosts, directory, key, [1, 4]), ({ good }) => good === rest);
+  const faulty = await measureRuns(
+    commandFor(some, hosts, directory, key, [1, 4]),
+    ({ good }) => good === rest,
+  );
   const row = (title: string, { runs, memory }: Measured) => {
     const wall = spread(
       runs.map((run) => run.wall),
@@ -91,7 +95,13 @@ async function startServers(record: string, key: string, otherKey: string): Prom
  *
  * @param ends exit codes that mean success
  */
-function commandFor(given: readonly number[], hosts: Hosts, directory: string, key: string, ends: number[]): Command {
+function commandFor(
+  given: readonly number[],
+  hosts: Hosts,
+  directory: string,
+  key: string,
+  ends: number[],
+): Command {
   const hostKey = readFileSync(`${key}.pub`, 'utf8').split(' ', 2).join(' ');
   const lines = given.map((way, at) => {
     const address = `127.1.${1 + Math.floor(at / 200)}.${1 + (at % 200)}`;
@@ -102,7 +112,11 @@ function commandFor(given: readonly number[], hosts: Hosts, directory: string, k
   writeFileSync(inventory, text);
   const command = tools.ours.command({ ...hosts, hosts: [], directory }, 'noop');
   const [node = '', zx = '', script = ''] = command.argv;
-  return { ...command, argv: [node, zx, script, '--inventory', inventory, '--yes', '--json', '--timeout', '5'], ends };
+  return {
+    ...command,
+    argv: [node, zx, script, '--inventory', inventory, '--yes', '--json', '--timeout', '5'],
+    ends,
+  };
 }
 
 /**
@@ -122,7 +136,8 @@ async function measureRuns(command: Command, isRight: (found: Found) => boolean)
 }
 
 function foundIn(output: string): Found {
-  const last = output.split('\n').findLast((line) => line.includes('"type":"run-finished"')) ?? '{"hosts":[]}';
+  const last =
+    output.split('\n').findLast((line) => line.includes('"type":"run-finished"')) ?? '{"hosts":[]}';
   const {
     hosts,
   }: { hosts: { unreachable: boolean; stopped?: string; counts: { failed: number; changed: number } }[] } =

@@ -96,7 +96,10 @@ function commandsFor(
   return { ready, missing: cannot };
 }
 
-/** The first run of each tool shows that it does the work, and its memory; then every round runs all tools in turn. */
+/**
+ * The first run of each tool shows that it does the work, and its memory; then every round runs
+ * all tools in turn.
+ */
 async function measureCase(setting: Setting, commands: ReadonlyMap<ToolName, Command>, pairs: number) {
   const { targets, what } = setting;
   const costs = new Map<ToolName, { memory: number; runs: Cost[] }>();
@@ -153,9 +156,14 @@ async function verify({ hosts, targets, what }: Setting, name: ToolName, { outpu
 }
 
 async function startProxy(delay: number, count: number): Promise<void> {
-  const pairs = Array.from({ length: count }, (_, index) => [delayedAddressOf(index, delay), addressOf(index)]).flat();
+  const pairs = Array.from({ length: count }, (_, index) => [
+    delayedAddressOf(index, delay),
+    addressOf(index),
+  ]).flat();
   const script = fileURLToPath(new URL('delay-proxy.mjs', import.meta.url));
-  const running = spawn(process.execPath, [script, String(delay), ...pairs], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const running = spawn(process.execPath, [script, String(delay), ...pairs], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await new Promise<void>((resolve, reject) => {
     running.stdout.once('data', () => resolve());
     running.on('exit', () => reject(new Error('the delaying proxy ended')));

@@ -41,7 +41,8 @@ export async function measure({ argv, env = {}, cwd, ends }: Command, watch: boo
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: Buffer[] = [];
-  for (const stream of [running.stdout, running.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (const stream of [running.stdout, running.stderr])
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   let ended = false;
   const end = new Promise<{ code: number | null; wall: number }>((resolve, reject) => {
     running.on('error', reject);
@@ -67,7 +68,10 @@ export async function measure({ argv, env = {}, cwd, ends }: Command, watch: boo
   return { wall, cpu, memory, output };
 }
 
-/** Private memory, plus shared memory counted once; of programs and libraries, the largest amount that one process has. */
+/**
+ * Private memory, plus shared memory counted once; of programs and libraries, the largest amount
+ * that one process has.
+ */
 function sizeOf(pids: readonly number[]): number {
   let own = 0;
   let files = 0;

@@ -9,7 +9,11 @@ export interface Line {
 /** What a plot shows. Both axes are marked at `ticks`; y is logarithmic. */
 export interface Plot {
   readonly title: string;
-  readonly x: { readonly title: string; readonly ticks: readonly number[]; readonly scale: 'linear' | 'logarithmic' };
+  readonly x: {
+    readonly title: string;
+    readonly ticks: readonly number[];
+    readonly scale: 'linear' | 'logarithmic';
+  };
   readonly y: { readonly title: string; readonly ticks: readonly number[] };
   readonly lines: readonly Line[];
 }
@@ -38,7 +42,9 @@ ${lines
   .map(({ title: name, colour, points }, at) => {
     const places = points.map(([a, b]) => [across(a), up(b)] as const);
     const path = places.map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(' ');
-    const dots = places.map(([a, b]) => `<circle cx="${a.toFixed(1)}" cy="${b.toFixed(1)}" r="3" fill="${colour}"/>`);
+    const dots = places.map(
+      ([a, b]) => `<circle cx="${a.toFixed(1)}" cy="${b.toFixed(1)}" r="3" fill="${colour}"/>`,
+    );
     const label = text(area.right + 10, names[at] ?? 0, name, ` fill="${colour}"`);
     return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}${label}`;
   })

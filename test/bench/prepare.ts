@@ -7,26 +7,46 @@ import { workload } from './workload.ts';
 /** Cached, not committed: the hosts' file system and the other tools. */
 export const cache = fileURLToPath(new URL('../../.bench', import.meta.url));
 export const baseRoot = join(cache, 'host');
-export const peerProgram = (peer: 'ansible' | 'pyinfra', program: string): string => join(cache, peer, 'bin', program);
+export const peerProgram = (peer: 'ansible' | 'pyinfra', program: string): string =>
+  join(cache, peer, 'bin', program);
 
 const mirror = 'http://deb.debian.org/debian';
 const release = 'bookworm';
 
 /** Packages that a host has before the workload. Ansible and Mitogen need Python there. */
-const hostPackages = ['systemd-sysv', 'dbus', 'openssh-server', 'python3-minimal', 'python3-apt', ...workload.packages];
+const hostPackages = [
+  'systemd-sysv',
+  'dbus',
+  'openssh-server',
+  'python3-minimal',
+  'python3-apt',
+  ...workload.packages,
+];
 
 /** Each in its own virtual environment. */
 const peers = { ansible: ['ansible==12.3.0', 'mitogen==0.3.54'], pyinfra: ['pyinfra==3.10.0'] } as const;
 
 /** Units of a server that would disturb the measurement, or cannot work here. */
 const unused = [
-  ...['systemd-udevd', 'systemd-logind', 'console-getty', 'getty@tty1', 'systemd-remount-fs', 'systemd-sysctl'],
+  ...[
+    'systemd-udevd',
+    'systemd-logind',
+    'console-getty',
+    'getty@tty1',
+    'systemd-remount-fs',
+    'systemd-sysctl',
+  ],
   ...['systemd-tmpfiles-setup-dev', 'systemd-modules-load', 'systemd-journal-flush'],
 ].map((name) => `${name}.service`);
 const unusedElse = [
-  ...['apt-daily', 'apt-daily-upgrade', 'e2scrub_all', 'fstrim', 'dpkg-db-backup', 'systemd-tmpfiles-clean'].map(
-    (name) => `${name}.timer`,
-  ),
+  ...[
+    'apt-daily',
+    'apt-daily-upgrade',
+    'e2scrub_all',
+    'fstrim',
+    'dpkg-db-backup',
+    'systemd-tmpfiles-clean',
+  ].map((name) => `${name}.timer`),
   ...['dev-hugepages', 'dev-mqueue', 'sys-kernel-debug', 'sys-kernel-tracing'].map((name) => `${name}.mount`),
   'proc-sys-fs-binfmt_misc.automount',
 ];
@@ -36,7 +56,8 @@ const ours = ['node_modules/zx/build/cli.js', 'test/bench/tools/ours.mjs'].map((
 );
 
 /**
- * Makes missing parts of the cache, and compiles this project, as after its first run. Needs root and the network.
+ * Makes missing parts of the cache, and compiles this project, as after its first run. Needs root
+ * and the network.
  *
  * @returns the tools that are not available, and why
  */
@@ -72,7 +93,11 @@ function makeBase(): void {
   rmSync(half, { recursive: true, force: true });
   run('debootstrap', ['--variant=minbase', `--include=${hostPackages.join(',')}`, release, half, mirror]);
   run('systemctl', [`--root=${half}`, '--quiet', 'mask', ...unused, ...unusedElse]);
-  run('sh', ['-c', `rm -f "$0"/etc/ssh/ssh_host_* "$0"/var/cache/apt/archives/*.deb; : >"$0/etc/machine-id"`, half]);
+  run('sh', [
+    '-c',
+    `rm -f "$0"/etc/ssh/ssh_host_* "$0"/var/cache/apt/archives/*.deb; : >"$0/etc/machine-id"`,
+    half,
+  ]);
   renameSync(half, baseRoot);
 }
 

@@ -1,5 +1,6 @@
-// Loaded into a run (node --import): appends what a host answered to each request to the file RECORD, as JSON lines. The random
-// words of a request are numbered, so that `light-hosts.mjs` can give the same answer to the same request with others.
+// Loaded into a run (node --import): appends what a host answered to each request to the file
+// RECORD, as JSON lines. The random words of a request are numbered, so that `light-hosts.mjs` can
+// give the same answer to the same request with others.
 import { appendFileSync } from 'node:fs';
 import { patchSsh } from '../patch-ssh.mjs';
 import { sentScript } from '../sent-script.mjs';

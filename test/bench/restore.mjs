@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// Measures pg_restore with one and with several jobs, and a base backup, on its own PostgreSQL (docs/benchmarks.md).
+// Measures pg_restore with one and with several jobs, and a base backup, on its own PostgreSQL
+// (docs/benchmarks.md).
 import { parseArgs } from 'node:util';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
@@ -25,7 +26,8 @@ if (values.help) {
 Needs root on Debian; installs postgresql-15 where it is missing.`);
 } else {
   const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
-  if (!(megabytes >= 1) || !(rounds >= 1)) throw new Error('--megabytes and --rounds must be numbers from 1 on');
+  if (!(megabytes >= 1) || !(rounds >= 1))
+    throw new Error('--megabytes and --rounds must be numbers from 1 on');
   // Its databases are removed first.
   const stopped = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopped.abort());

@@ -26,7 +26,10 @@ export interface MeasuredRestore {
   readonly date: string;
 }
 
-/** The server has the settings of the deployment, except its memory, which is that of a small machine. */
+/**
+ * The server has the settings of the deployment, except its memory, which is that of a small
+ * machine.
+ */
 const settings = {
   shared_buffers: '1GB',
   maintenance_work_mem: '128MB',
@@ -37,7 +40,9 @@ const settings = {
 /** With its indexes a part of the tables takes about 1.08 MB. */
 const partsInMegabyte = 0.93;
 
-/** Four tables like those of the state database, with keys, references and the specified indexes. */
+/**
+ * Four tables like those of the state database, with keys, references and the specified indexes.
+ */
 const made = (parts: number): string => `
 create schema state;
 create function pg_temp.hash(text) returns text language sql as $$ select '0x' || encode(sha256($1::bytea), 'hex') $$;
@@ -68,8 +73,9 @@ create index idx_receipt_tx_index on state.receipt (block_num, tx_index);
 create index receipt_block_num_idx on state.receipt (block_num);`;
 
 /**
- * Recovers a server from a base backup of it, as `recover.mjs` does apart from the network: the files are copied to the place where the
- * log is added, and from there to the new server, which starts.
+ * Recovers a server from a base backup of it, as `recover.mjs` does apart from the network: the
+ * files are copied to the place where the log is added, and from there to the new server, which
+ * starts.
  *
  * @returns seconds until it answers
  */
@@ -89,7 +95,8 @@ async function recover(postgres: Postgres, parent: string, rows: string): Promis
     });
     try {
       const took = (performance.now() - start) / 1000;
-      if (recovered.sql('restored', rowsOf) !== rows) throw new Error('the base backup did not have everything');
+      if (recovered.sql('restored', rowsOf) !== rows)
+        throw new Error('the base backup did not have everything');
       return took;
     } finally {
       await recovered.stop();
@@ -100,8 +107,9 @@ async function recover(postgres: Postgres, parent: string, rows: string): Promis
 }
 
 /**
- * Fills a database, dumps it, and restores the dump with each number of jobs in turn, and once in each round from a base backup. The
- * source is removed first, so that the kernel caches only data of the restores.
+ * Fills a database, dumps it, and restores the dump with each number of jobs in turn, and once in
+ * each round from a base backup. The source is removed first, so that the kernel caches only data
+ * of the restores.
  *
  * @param stopped ends it after the current restore
  * @throws Error without enough space, after an incomplete restore, or when it was stopped
@@ -123,7 +131,8 @@ export async function measureRestore(
   try {
     const archive = join(folder, 'state.dump');
     const env = { ...process.env, ...postgres.environment };
-    const run = (program: string, ...words: string[]) => execFileSync(program, words, { env, stdio: 'ignore' });
+    const run = (program: string, ...words: string[]) =>
+      execFileSync(program, words, { env, stdio: 'ignore' });
     say(`filling a database of about ${megabytes} MB`);
     postgres.sql('postgres', 'create database filled');
     postgres.sql('filled', made(Math.ceil(megabytes * partsInMegabyte)));
@@ -142,11 +151,20 @@ export async function measureRestore(
         postgres.sql('postgres', 'create database restored');
         postgres.sql('postgres', 'checkpoint');
         const began = performance.now();
-        run('pg_restore', '--exit-on-error', '--no-owner', '--no-acl', `--jobs=${count}`, '--dbname=restored', archive);
+        run(
+          'pg_restore',
+          '--exit-on-error',
+          '--no-owner',
+          '--no-acl',
+          `--jobs=${count}`,
+          '--dbname=restored',
+          archive,
+        );
         const took = (performance.now() - began) / 1000;
         seconds[count].push(took);
         say(`round ${round + 1}: ${count} ${count === 1 ? 'job' : 'jobs'}, ${took.toFixed(1)} s`);
-        if (postgres.sql('restored', rowsOf) !== rows) throw new Error(`${count} jobs did not restore everything`);
+        if (postgres.sql('restored', rowsOf) !== rows)
+          throw new Error(`${count} jobs did not restore everything`);
         if (count === 1) {
           const again = await recover(postgres, parent, rows);
           recovered.push(again);
@@ -158,7 +176,10 @@ export async function measureRestore(
     return {
       seconds,
       recovered,
-      megabytes: { database: Math.round(Number(size) / 1e6), archive: Math.round(statSync(archive).size / 1e6) },
+      megabytes: {
+        database: Math.round(Number(size) / 1e6),
+        archive: Math.round(statSync(archive).size / 1e6),
+      },
       tables: tables.split('\n'),
       versions: [postgres.sql('postgres', 'show server_version'), `Node ${process.versions.node}`],
       otherLoad,
@@ -188,7 +209,15 @@ export function saveRestore(measured: MeasuredRestore): string {
   return table;
 }
 
-function tableOf({ seconds, recovered, megabytes, tables, versions, otherLoad, date }: MeasuredRestore): string {
+function tableOf({
+  seconds,
+  recovered,
+  megabytes,
+  tables,
+  versions,
+  otherLoad,
+  date,
+}: MeasuredRestore): string {
   const rowOf = (name: string, own: readonly number[]) => {
     const ratios = own.map((value, round) => value / (seconds[1][round] ?? Number.NaN));
     const part = own === seconds[1] ? '1' : spread(ratios, (value) => value.toFixed(2));

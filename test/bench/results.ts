@@ -69,11 +69,18 @@ function row(name: ToolName, { tools: measured, missing, case: what }: Result): 
   const { title, cases } = tools[name];
   if (!(cases as readonly Case[]).includes(what)) return [];
   const own = measured[name];
-  if (!own) return missing[name] === undefined ? [] : [`| ${title} | not measured: ${missing[name]} | | | | |`];
+  if (!own)
+    return missing[name] === undefined ? [] : [`| ${title} | not measured: ${missing[name]} | | | | |`];
   const { ours } = measured;
   const times = (key: 'wall' | 'cpu') =>
     ours && name !== 'ours' ? ratio(own[key].map((value, at) => value / (ours[key][at] ?? Number.NaN))) : '';
-  const cells = [seconds(own.wall), times('wall'), seconds(own.cpu), times('cpu'), (own.memory / 2 ** 20).toFixed(0)];
+  const cells = [
+    seconds(own.wall),
+    times('wall'),
+    seconds(own.cpu),
+    times('cpu'),
+    (own.memory / 2 ** 20).toFixed(0),
+  ];
   return [`| ${title} | ${cells.join(' | ')} |`];
 }
 

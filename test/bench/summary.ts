@@ -32,7 +32,10 @@ export function writeSummary(results: readonly Result[]): void {
   const heads = compared.map((tool) =>
     tool === 'ours' ? 'rpc-playbooks, seconds' : `${shortTitle(tool)}, times ours`,
   );
-  putSection('summary', [`| | ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length + 1)}`, ...rows, ''].join('\n'));
+  putSection(
+    'summary',
+    [`| | ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length + 1)}`, ...rows, ''].join('\n'),
+  );
   const noop = results.filter((each) => each.case === 'noop');
   draw('benchmark-round-trip.svg', {
     title: 'Nothing to do, one server: time by round trip',

@@ -1,8 +1,12 @@
-// Serves one file of a given size with ranges, with a limited rate per connection and a delay before each response.
+// Serves one file of a given size with ranges, with a limited rate per connection and a delay
+// before each response.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** @typedef {{ size: number, rate: number, latency: number }} Line bytes, bytes a second (0: as fast as it can), milliseconds */
+/**
+ * @typedef {{ size: number, rate: number, latency: number }} Line bytes, bytes a second (0: as
+ * fast as it can), milliseconds
+ */
 
 /** The pattern that the file repeats. */
 export const block = Buffer.from(

@@ -39,7 +39,9 @@ const settings = { network: 'bench', chain_id: 55555, rpc_port: 18123, metrics_p
 /** Start values of the varying resources of each kind: path, mode, owner. */
 const directories: readonly Located[] = [
   { path: top, mode: '0755', owner: 'root', group: 'root' },
-  ...['config', 'config/certificates', 'config/rules', 'bin', 'log'].map((name) => located(name, '0755', 'root')),
+  ...['config', 'config/certificates', 'config/rules', 'bin', 'log'].map((name) =>
+    located(name, '0755', 'root'),
+  ),
   ...['data', 'data/state', 'data/pool'].map((name) => located(name, '0750', 'ledger')),
   ...['relay', 'relay/queue', 'relay/sent'].map((name) => located(name, '0770', 'relay')),
 ];
@@ -75,14 +77,19 @@ const files: Workload['files'] = [
   })),
   unit('ledger-node.service', daemon('ledger node')),
   unit('ledger-relay.service', daemon('ledger relay')),
-  unit('ledger-report.service', '[Unit]\nDescription=ledger report\n\n[Service]\nType=oneshot\nExecStart=/bin/true\n'),
+  unit(
+    'ledger-report.service',
+    '[Unit]\nDescription=ledger report\n\n[Service]\nType=oneshot\nExecStart=/bin/true\n',
+  ),
   unit(
     'ledger-report.timer',
     '[Unit]\nDescription=ledger report\n\n[Timer]\nOnCalendar=monthly\n\n[Install]\nWantedBy=timers.target\n',
   ),
 ];
 
-/** The file that differs in the cases `check` and `change`: nothing has to be restarted after it. */
+/**
+ * The file that differs in the cases `check` and `change`: nothing has to be restarted after it.
+ */
 export const changedFile = `${top}/config/rules/3.conf`;
 
 export const workload: Workload = {

@@ -28,7 +28,8 @@ beforeAll(async () => {
 
 const newest = async () => Number(await stateSql('select max(block_num) from state.l2block'));
 const hashOf = (block: number) => stateSql(`select block_hash from state.l2block where block_num = ${block}`);
-const recover = (...args: readonly string[]) => runPlaybook('recover', '--inventory', inventory, '--yes', ...args);
+const recover = (...args: readonly string[]) =>
+  runPlaybook('recover', '--inventory', inventory, '--yes', ...args);
 
 /** What the check of the repository says now. */
 const problems = () =>
@@ -77,7 +78,10 @@ describe('backups and recoveries', () => {
   test('a server whose data is lost is rebuilt, and hardly a write is lost', async () => {
     const at = await newest();
     // A power cut: nothing is written or sent any more.
-    await onHost('db-1', 'docker kill state-db sync prover >/dev/null; mv /data/state-db /data/state-db.lost');
+    await onHost(
+      'db-1',
+      'docker kill state-db sync prover >/dev/null; mv /data/state-db /data/state-db.lost',
+    );
     const start = Date.now();
     const { exitCode, output } = await recover('--to-time', 'latest', '--to-server', 'db-1');
     expect(exitCode, output).toBe(0);
@@ -88,7 +92,9 @@ describe('backups and recoveries', () => {
     console.log(`blocks up to ${at} before the power cut: ${written} are there`);
     const kept = await onHost('db-1', 'docker logs state-db 2>&1 | grep -c "archive recovery complete"');
     expect(Number(kept)).toBeGreaterThan(0);
-    const known = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${at.toString(16)}`, false])) as { hash: string };
+    const known = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${at.toString(16)}`, false])) as {
+      hash: string;
+    };
     expect(await hashOf(at)).toBe(known.hash);
     // What was written since is of another timeline than the base backup.
     await until(problems, '');
@@ -105,7 +111,9 @@ describe('backups and recoveries', () => {
     const refused = await recover('--to-time', 'latest');
     expect(refused.exitCode, refused.output).toBe(1);
     expect(refused.output).toContain('/data/state-db holds other data, which is not replaced');
-    expect(await onHost('db-1', 'docker inspect --format "{{.State.Running}}" state-db sync')).toBe('true\ntrue');
+    expect(await onHost('db-1', 'docker inspect --format "{{.State.Running}}" state-db sync')).toBe(
+      'true\ntrue',
+    );
   });
 
   test('a server goes back to a time, and its data are put aside', async () => {
@@ -123,7 +131,8 @@ describe('backups and recoveries', () => {
     await until(async () => (await newest()) > at, true);
     await onHost('db-1', 'rm -r /data/state-db.before-*');
     await stateSql('drop table public.marks');
-    // What it has is of a history that ended: the operator says that the next one follows (docs/data.md).
+    // What it has is of a history that ended: the operator says that the next one follows
+    // (docs/data.md).
     await onHost('rpc-2', 'runuser -u barman -- barman receive-wal --reset state-db');
     await until(problems, '');
   });
@@ -137,9 +146,13 @@ describe('backups and recoveries', () => {
         'insert into public.filler select repeat(md5(i::text), 300) from generate_series(1, 1200) i; select pg_switch_wal(); checkpoint',
       );
     }
-    expect(await stateSql("select wal_status from pg_replication_slots where slot_name = 'barman'")).toBe('lost');
+    expect(await stateSql("select wal_status from pg_replication_slots where slot_name = 'barman'")).toBe(
+      'lost',
+    );
     expect(await newest()).toBeGreaterThan(0);
-    expect(await problems()).toContain('gap in the write-ahead log: the server dropped what was not received');
+    expect(await problems()).toContain(
+      'gap in the write-ahead log: the server dropped what was not received',
+    );
     const status = await runPlaybook('status', '--inventory', inventory);
     expect(status.exitCode).not.toBe(0);
     expect(status.output).toContain('gap in the write-ahead log');

@@ -15,8 +15,8 @@ export async function labPasswords(): Promise<readonly string[]> {
 }
 
 /**
- * Checks the command lines and environments of all processes of this machine repeatedly, which includes the processes of the
- * lab's hosts and containers.
+ * Checks the command lines and environments of all processes of this machine repeatedly, which
+ * includes the processes of the lab's hosts and containers.
  *
  * @returns a function that stops it and returns the command lines in which a password was seen
  */
@@ -50,8 +50,9 @@ function commandLine(pid: string): string {
 }
 
 /**
- * Files of a host with a password, except those that need it: the rendered files (0600, root's) and the container data of the
- * Docker engine and containerd. Logs and the journal are searched as well.
+ * Files of a host with a password, except those that need it: the rendered files (0600, root's)
+ * and the container data of the Docker engine and containerd. Logs and the journal are searched as
+ * well.
  */
 export async function filesWithPasswords(host: string, passwords: readonly string[]): Promise<string[]> {
   const patterns = passwords.map((password) => `-e '${password}'`).join(' ');
@@ -67,12 +68,18 @@ export async function filesWithPasswords(host: string, passwords: readonly strin
   return found.split('\n').filter((line) => line !== '');
 }
 
-/** Files of this machine with a password, except those of the lab: temporary files and files of runs. */
+/**
+ * Files of this machine with a password, except those of the lab: temporary files and files of
+ * runs.
+ */
 export async function filesHereWithPasswords(passwords: readonly string[]): Promise<string[]> {
   const patterns = passwords.flatMap((password) => ['-e', password]);
   const skipped = ['.lab', 'node_modules', '.git'].map((name) => `--exclude-dir=${name}`);
   const places = [tmpdir(), '/dev/shm', '/run/rpc-playbooks', '.runs'];
   // Quiet about files that another test removes meanwhile: its complaints would count as names.
-  const found = await $({ quiet: true, nothrow: true })`grep -rslF --devices=skip ${skipped} ${patterns} ${places}`;
+  const found = await $({
+    quiet: true,
+    nothrow: true,
+  })`grep -rslF --devices=skip ${skipped} ${patterns} ${places}`;
   return found.lines();
 }

@@ -8,7 +8,9 @@ const deploy = (...args: readonly string[]) => runPlaybook('deploy', '--inventor
 
 /** The lab's control interface of the trusted sequencer. */
 async function fork(from: number): Promise<void> {
-  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/fork?from=${from}`, { method: 'POST' });
+  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/fork?from=${from}`, {
+    method: 'POST',
+  });
   expect(answer.status).toBe(204);
 }
 
@@ -39,7 +41,10 @@ test('a sequencer and a layer 1 of another chain are refused before anything is 
 });
 
 test('a password that a database refuses is found before anything is changed, and is not shown', async () => {
-  const password = await onHost('rpc-1', `docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' pool-db`);
+  const password = await onHost(
+    'rpc-1',
+    `docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' pool-db`,
+  );
   const [, own = ''] = /^POSTGRES_PASSWORD=(.*)$/m.exec(password) ?? [];
   // Components that run with the wanted configuration have logged in already.
   await onHost('rpc-1', 'docker rm -f json-rpc');
@@ -63,7 +68,9 @@ test('a layer 1 of another history stops sync before its start', async () => {
   await stateSql(`update state.block b set block_hash = k.block_hash from public.kept k where k.block_num = b.block_num;
     drop table public.kept`);
   expect(run.exitCode, run.output).toBe(1);
-  expect(run.output).toMatch(/layer 1 has another history: block \d+ is 0x\w+ in the state database and 0x\w+ on http/);
+  expect(run.output).toMatch(
+    /layer 1 has another history: block \d+ is 0x\w+ in the state database and 0x\w+ on http/,
+  );
   expect(await onHost('db-1', 'docker ps -aq --filter name=sync')).toBe('');
   const again = await deploy();
   expect(again.exitCode, again.output).toBe(0);

@@ -33,9 +33,8 @@ interface ComposeService {
 const read = (host: LabHost, name: string) => onHost(host, `cat ${deployed}/${name}`);
 const readToml = async <T>(host: LabHost, name: string) => toml.parse(await read(host, name)) as unknown as T;
 const serviceOf = async (host: LabHost, name: string) =>
-  (parseYaml(await read(host, 'docker-compose.yml')) as { services: Record<string, ComposeService> }).services[
-    name
-  ] as ComposeService;
+  (parseYaml(await read(host, 'docker-compose.yml')) as { services: Record<string, ComposeService> })
+    .services[name] as ComposeService;
 
 /** Built like in the node and the restore tool: without escaping. */
 const urlOf = ({ User, Password, Name, Host, Port }: Database) =>
@@ -45,10 +44,14 @@ const proverUrl = async (host: LabHost) =>
 
 const psql = 'psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=1';
 
-/** Runs a shell script with PostgreSQL's client in a container of a network, or on the host itself without one. */
+/**
+ * Runs a shell script with PostgreSQL's client in a container of a network, or on the host itself
+ * without one.
+ */
 async function runFrom(host: LabHost, from: string | undefined, script: string): Promise<string[]> {
   const { image } = await serviceOf(host, 'pool-db');
-  const shell = from === undefined ? 'sh -e' : `docker run --rm --interactive --network ${from} ${quote(image)} sh -e`;
+  const shell =
+    from === undefined ? 'sh -e' : `docker run --rm --interactive --network ${from} ${quote(image)} sh -e`;
   return (await onHost(host, `${shell} <<'END OF SCRIPT'\n${script}\nEND OF SCRIPT`)).split('\n');
 }
 
@@ -119,7 +122,8 @@ describe('the prover user', () => {
   }
 
   test('owns and uses the objects of the init script on the first start of the database image', async () => {
-    // A separate server on a separate network, from the rendered files, under the name in databaseURL.
+    // A separate server on a separate network, from the rendered files, under the name in
+    // databaseURL.
     const place = 'first-start';
     const remove = async (): Promise<void> => {
       await onHost('db-1', `docker rm -fv ${place} || true; docker network rm ${place} || true`);
@@ -210,7 +214,9 @@ describe('the options of the rendered command are in effect', () => {
        from (values ${rows}) as rendered (name, wanted) left join pg_settings using (name)
 SQL`,
     );
-    expect(answer.split('\n').sort()).toEqual([...options.keys()].sort().map((name) => `${name}|command line|t`));
+    expect(answer.split('\n').sort()).toEqual(
+      [...options.keys()].sort().map((name) => `${name}|command line|t`),
+    );
   });
 });
 
@@ -228,7 +234,8 @@ describe('Compose', () => {
     expect(services.sort()).toEqual([...containersOf[host]].sort());
   });
 
-  // Inventory variables in a Compose file cannot have such values; the template engine handles them.
+  // Inventory variables in a Compose file cannot have such values; the template engine handles
+  // them.
   test('passes each value of a template to a container unchanged', async () => {
     const values = [
       `$HOME $\{HOME} $$HOME $$\{HOME} $\{NOT_SET:-other} $\{NOT_SET:?} $1 $`,

@@ -77,7 +77,9 @@ test('each RPC host answers with a block that is in the restored database, and b
   for (const host of ['rpc-1', 'rpc-2']) {
     const first = await blockNumber(host);
     expect(first).toBeGreaterThan(0);
-    const block = (await rpc(host, 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as { hash: string };
+    const block = (await rpc(host, 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as {
+      hash: string;
+    };
     const stored = await stateSql(`select block_hash from state.l2block where block_num = ${first}`);
     expect(block.hash).toBe(stored);
     await expect.poll(() => blockNumber(host), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
@@ -86,7 +88,9 @@ test('each RPC host answers with a block that is in the restored database, and b
 
 test('containers and databases match the specification', async () => {
   for (const container of ['state-db', 'pool-db']) {
-    expect(await onHost('db-1', `docker inspect --format '{{.HostConfig.CpuShares}}' ${container}`)).toBe('4096');
+    expect(await onHost('db-1', `docker inspect --format '{{.HostConfig.CpuShares}}' ${container}`)).toBe(
+      '4096',
+    );
   }
   expect(await onHost('db-1', `docker info --format '{{.DockerRootDir}}'`)).toBe('/data/docker');
   expect(await stateIndexes()).toEqual(expect.arrayContaining(specifiedIndexes));

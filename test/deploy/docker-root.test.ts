@@ -19,7 +19,17 @@ beforeAll(async () => {
 afterAll(() => resetHosts(['rpc-2']));
 
 test('existing data of Docker is moved, running containers run again, and the old copy stays', async () => {
-  const install = await runPlaybook('deploy', '-i', 'lab', '-l', 'rpc-2', '--role', 'client-tools', '--role', 'docker');
+  const install = await runPlaybook(
+    'deploy',
+    '-i',
+    'lab',
+    '-l',
+    'rpc-2',
+    '--role',
+    'client-tools',
+    '--role',
+    'docker',
+  );
   expect(install.exitCode, install.output).toBe(0);
   await onHost(
     'rpc-2',

@@ -26,7 +26,10 @@ describe('a host that cannot be deployed to is named, and the others are finishe
     expect(run.output).toMatch(/^rpc-1\s+unreachable: .*host key/im);
     expect(run.output).toMatch(/SHA256:/);
     expect(named(run.output, 'changed').join()).toContain('rpc-2 time-sync: ');
-    expect(summaryOf(run.output)).toMatchObject({ 'db-1': { failed: '0' }, 'rpc-1': { failed: 'unreachable' } });
+    expect(summaryOf(run.output)).toMatchObject({
+      'db-1': { failed: '0' },
+      'rpc-1': { failed: 'unreachable' },
+    });
   });
 
   test('a refused connection', async () => {
@@ -47,16 +50,30 @@ describe('a host that cannot be deployed to is named, and the others are finishe
        install -m 600 -o asks -g asks ~operator/.ssh/authorized_keys ~asks/.ssh/authorized_keys`,
     );
     const withPassword = (name: string) =>
-      changedLabInventory({ [rpc2]: `rpc-2: { address: 172.30.77.13, user: asks, become_password: env:${name} }` });
+      changedLabInventory({
+        [rpc2]: `rpc-2: { address: 172.30.77.13, user: asks, become_password: env:${name} }`,
+      });
     process.env.WRONG_SUDO_PASSWORD = 'wrong-password';
     process.env.RIGHT_SUDO_PASSWORD = 'right-password';
-    const wrong = await runPlaybook('deploy', '-i', await withPassword('WRONG_SUDO_PASSWORD'), '--role', 'time-sync');
+    const wrong = await runPlaybook(
+      'deploy',
+      '-i',
+      await withPassword('WRONG_SUDO_PASSWORD'),
+      '--role',
+      'time-sync',
+    );
     expect([1, 4]).toContain(wrong.exitCode);
     expect(wrong.output).toMatch(/^rpc-2\s+unreachable: .*sudo.*password/m);
     expect(wrong.output).not.toContain('wrong-password');
     expect(summaryOf(wrong.output)).toMatchObject({ 'db-1': { failed: '0' }, 'rpc-1': { failed: '0' } });
 
-    const right = await runPlaybook('deploy', '-i', await withPassword('RIGHT_SUDO_PASSWORD'), '--role', 'time-sync');
+    const right = await runPlaybook(
+      'deploy',
+      '-i',
+      await withPassword('RIGHT_SUDO_PASSWORD'),
+      '--role',
+      'time-sync',
+    );
     expect(right.exitCode, right.output).toBe(0);
     expect(right.output).not.toContain('right-password');
     await onHost('rpc-2', 'userdel -r asks 2>/dev/null; rm /etc/sudoers.d/asks');
@@ -98,7 +115,9 @@ describe('foreign data is not overwritten', () => {
     expect(run.output).toMatch(/play: RPC servers\s+skipped: /);
     expect(await count()).toBe(before);
 
-    const inventory = await changedLabInventory({ '  snapshot:\n': '  snapshot:\n    replace_existing: true\n' });
+    const inventory = await changedLabInventory({
+      '  snapshot:\n': '  snapshot:\n    replace_existing: true\n',
+    });
     const checked = await runPlaybook('deploy', '--inventory', inventory, '--check');
     expect(checked.exitCode, checked.output).toBe(1);
     expect(checked.output).toMatch(
@@ -113,9 +132,13 @@ describe('foreign data is not overwritten', () => {
 });
 
 test('a full disk is reported once when it crosses the threshold and once when it clears', async () => {
-  const alerts = async () => JSON.parse(await onHost('db-1', 'curl -sS http://172.30.77.10:8081/alerts')) as unknown[];
+  const alerts = async () =>
+    JSON.parse(await onHost('db-1', 'curl -sS http://172.30.77.10:8081/alerts')) as unknown[];
   const before = (await alerts()).length;
-  await onHost('db-1', `fallocate -l $(( $(df -B1 --output=avail /data | tail -1) * 95 / 100 )) /data/filler`);
+  await onHost(
+    'db-1',
+    `fallocate -l $(( $(df -B1 --output=avail /data | tail -1) * 95 / 100 )) /data/filler`,
+  );
   await expect.poll(alerts, { timeout: 60_000, interval: 1000 }).toHaveLength(before + 1);
   await onHost('db-1', 'sleep 25');
   expect(await alerts()).toHaveLength(before + 1);

@@ -31,9 +31,14 @@ interface History {
       };
     }[];
   }[];
-  readonly releases: readonly { readonly host: string; readonly number: number; readonly isCurrent: boolean }[];
+  readonly releases: readonly {
+    readonly host: string;
+    readonly number: number;
+    readonly isCurrent: boolean;
+  }[];
 }
-const history = async () => JSON.parse((await runPlaybook('history', ...limited(), '--json')).stdout) as History;
+const history = async () =>
+  JSON.parse((await runPlaybook('history', ...limited(), '--json')).stdout) as History;
 
 let before: { readonly files: string; readonly release: number };
 /** The release of the changed setting. */
@@ -131,10 +136,21 @@ test('a release that is not as it was kept is refused, and nothing is touched', 
 
 test('a rollback over a database migration is refused on all hosts, with the reason', async () => {
   await stateSql(`insert into public.gorp_migrations values ('9999.sql', now())`);
-  const run = await runPlaybook('rollback', '--inventory', 'lab', '--limit', `db-1,${host}`, '--yes', '--to', '1');
+  const run = await runPlaybook(
+    'rollback',
+    '--inventory',
+    'lab',
+    '--limit',
+    `db-1,${host}`,
+    '--yes',
+    '--to',
+    '1',
+  );
   await stateSql(`delete from public.gorp_migrations where id = '9999.sql'`);
   expect(run.exitCode, run.output).toBe(1);
-  expect(run.output).toMatch(/a database migration lies in between: the state database has \d+, and release 1 of db-1/);
+  expect(run.output).toMatch(
+    /a database migration lies in between: the state database has \d+, and release 1 of db-1/,
+  );
   expect(run.output).toContain('stopped on all hosts');
   expect(await hashes()).toBe(before.files);
 });
@@ -147,7 +163,9 @@ test('a run that was killed is in the history as interrupted or killed', async (
   run.child.kill('SIGKILL');
   await run.ended;
   const { stdout } = await runPlaybook('history', ...limited(), '--last', '1');
-  expect(stdout).toMatch(/deploy of lab-changed by \S+, commit \w+(-dirty)?\n {4}rpc-1 {2}interrupted or killed/);
+  expect(stdout).toMatch(
+    /deploy of lab-changed by \S+, commit \w+(-dirty)?\n {4}rpc-1 {2}interrupted or killed/,
+  );
   const again = await runPlaybook('deploy', '--inventory', 'lab', '--yes');
   expect(again.exitCode, again.output).toBe(0);
   expect(await hashes()).toBe(before.files);

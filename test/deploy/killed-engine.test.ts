@@ -38,13 +38,19 @@ function askAlways(): () => Promise<{ readonly sent: number; readonly failed: nu
 
 async function blocksAreMade(): Promise<void> {
   // After a restart json-rpc may not answer yet.
-  await expect.poll(() => block().catch(() => Number.NaN), { timeout: 120_000, interval: 1000 }).toBeGreaterThan(0);
+  await expect
+    .poll(() => block().catch(() => Number.NaN), { timeout: 120_000, interval: 1000 })
+    .toBeGreaterThan(0);
   const before = await block();
-  await expect.poll(() => block().catch(() => 0), { timeout: 120_000, interval: 1000 }).toBeGreaterThan(before);
+  await expect
+    .poll(() => block().catch(() => 0), { timeout: 120_000, interval: 1000 })
+    .toBeGreaterThan(before);
 }
 
 describe('The Docker engine is killed', () => {
-  test('with SIGKILL, five times in half a minute, on the Database+Sync server of a deployment', async ({ task }) => {
+  test('with SIGKILL, five times in half a minute, on the Database+Sync server of a deployment', async ({
+    task,
+  }) => {
     const before = await started('db-1');
     const stop = askAlways();
     for (let kills = 0; kills < 5; kills += 1) {
@@ -64,7 +70,9 @@ describe('The Docker engine is killed', () => {
   test('with SIGKILL, on all servers of a deployment at once', async ({ task }) => {
     const before = await Promise.all(labHosts.map(started));
     await Promise.all(labHosts.map((host) => onHost(host, 'kill -KILL $(pidof dockerd)')));
-    await Promise.all(labHosts.map((host) => onHost(host, 'until docker info >/dev/null 2>&1; do sleep 0.5; done')));
+    await Promise.all(
+      labHosts.map((host) => onHost(host, 'until docker info >/dev/null 2>&1; do sleep 0.5; done')),
+    );
     await blocksAreMade();
     expect(await Promise.all(labHosts.map(started))).toEqual(before);
     const check = await runPlaybook('deploy', '--inventory', 'lab', '--check');

@@ -26,8 +26,9 @@ export async function onHost(host: string, script: string): Promise<string> {
 }
 
 /**
- * Everything that a run may change on a host: files with mode, owner, time and checksum, packages, units, containers, time zone.
- * Without changes that a host makes itself at any moment: logs, caches, /run, and data of running services.
+ * Everything that a run may change on a host: files with mode, owner, time and checksum, packages,
+ * units, containers, time zone. Without changes that a host makes itself at any moment: logs,
+ * caches, /run, and data of running services.
  */
 export function listing(host: string): Promise<string> {
   return onHost(
@@ -50,7 +51,10 @@ export function listing(host: string): Promise<string> {
 
 /** The running containers of a host, with their start times. */
 export function started(host: string): Promise<string> {
-  return onHost(host, `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`);
+  return onHost(
+    host,
+    `docker inspect --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' $(docker ps -q) | sort`,
+  );
 }
 
 /** The files that a run may write on a host, with the time of their last change. */

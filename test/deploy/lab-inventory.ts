@@ -28,7 +28,10 @@ export async function changedLabInventory(changes: Record<string, string>): Prom
  * @param values a path in the inventory -> its new value; undefined removes the path
  * @param name of the inventory
  */
-export async function labInventoryWith(values: Readonly<Record<string, unknown>>, name = 'lab'): Promise<string> {
+export async function labInventoryWith(
+  values: Readonly<Record<string, unknown>>,
+  name = 'lab',
+): Promise<string> {
   const document = parseDocument(await labInventory(name));
   for (const [path, value] of Object.entries(values)) {
     const keys = path.split('.');

@@ -14,7 +14,8 @@ const units = 'prometheus prometheus-alertmanager prometheus-node-exporter prome
 
 beforeAll(() => labUp({ log: console.error }));
 
-// The lab without a monitor, on which rpc-2 becomes one for this file, and then an RPC server again.
+// The lab without a monitor, on which rpc-2 becomes one for this file, and then an RPC server
+// again.
 afterAll(async () => {
   for (const host of ['db-1', 'rpc-1', monitor]) {
     await onHost(
@@ -34,10 +35,14 @@ const metricsIn = (expression: string) =>
   expression.match(/\b(rpc_node|node|pg|jsonrpc|synchronizer|prometheus|alertmanager)_\w+\b|\bup\b/g) ?? [];
 
 interface Dashboard {
-  readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
 }
 const dashboards = readdirSync(join(templates, 'dashboards')).map(
-  (name) => [name, JSON.parse(readFileSync(join(templates, 'dashboards', name), 'utf8')) as Dashboard] as const,
+  (name) =>
+    [name, JSON.parse(readFileSync(join(templates, 'dashboards', name), 'utf8')) as Dashboard] as const,
 );
 const panels = dashboards.flatMap(([name, { panels: all }]) =>
   all.flatMap(({ title, targets }) =>
@@ -79,7 +84,9 @@ describe('Metrics and alerts', () => {
     await onHost('rpc-1', 'chmod 0600 /opt/rpc-node/prover.config.json');
     expect(await drift()).toEqual(['db-1"} 0', 'rpc-1"} 0', 'rpc-2"} 0']);
     const history = await playbook(owner, 'history');
-    expect(history).toMatch(/check mode, from here\n.*rpc-1 no drift.*\n.*rpc-1 1 pending.*\n.*rpc-1 no drift/);
+    expect(history).toMatch(
+      /check mode, from here\n.*rpc-1 no drift.*\n.*rpc-1 1 pending.*\n.*rpc-1 no drift/,
+    );
     // A check that cannot run is no result.
     await onHost(monitor, 'mv /srv/rpc-playbooks/.lab/id_ed25519 /srv/key');
     const failed = await check().catch(() => onHost(monitor, `cat ${drifted}`));
@@ -90,12 +97,16 @@ describe('Metrics and alerts', () => {
   });
 
   test('every metric of a rule or a panel exists', async () => {
-    const wanted = new Set([...rules.map(({ expr }) => expr), ...panels.map(([, , expr]) => expr)].flatMap(metricsIn));
+    const wanted = new Set(
+      [...rules.map(({ expr }) => expr), ...panels.map(([, , expr]) => expr)].flatMap(metricsIn),
+    );
     // This lab has no backup: test/deploy/backup.test.ts has them.
     for (const name of wanted) if (name.startsWith('rpc_node_backup')) wanted.delete(name);
     expect(wanted.size).toBeGreaterThan(40);
     await untilNone('every metric exists', 60, async () => {
-      const there = new Set((await query('group by (__name__) ({__name__!=""})')).map(({ metric }) => metric.__name__));
+      const there = new Set(
+        (await query('group by (__name__) ({__name__!=""})')).map(({ metric }) => metric.__name__),
+      );
       return [...wanted].filter((name) => !there.has(name));
     });
   });
@@ -103,7 +114,9 @@ describe('Metrics and alerts', () => {
   test('every panel of every dashboard shows something', async () => {
     await untilNone('every panel shows something', 90, async () => {
       const shown = await Promise.all(
-        panels.map(async ([name, title, expr]) => ((await query(expr)).length === 0 ? `${name} ${title}` : '')),
+        panels.map(async ([name, title, expr]) =>
+          (await query(expr)).length === 0 ? `${name} ${title}` : '',
+        ),
       );
       return shown.filter(Boolean);
     });
@@ -120,7 +133,10 @@ describe('Metrics and alerts', () => {
     expect([await ask('rpc-1', 9100), await ask('rpc-1', 9187)]).toEqual(['000', '000']);
     // A monitor reaches no database.
     expect(
-      await onHost(monitor, 'timeout 3 bash -c "</dev/tcp/172.30.77.11/5432" 2>/dev/null && echo open || echo closed'),
+      await onHost(
+        monitor,
+        'timeout 3 bash -c "</dev/tcp/172.30.77.11/5432" 2>/dev/null && echo open || echo closed',
+      ),
     ).toBe('closed');
   });
 
@@ -160,7 +176,9 @@ describe('Metrics and alerts', () => {
     const alerts = JSON.parse(await onHost('db-1', 'curl -sS http://172.30.77.10:8081/alerts')) as {
       body: { receiver?: string; alerts?: { labels: { alertname: string } }[] };
     }[];
-    const got = alerts.filter(({ body }) => body.receiver === 'sink').flatMap(({ body }) => body.alerts ?? []);
+    const got = alerts
+      .filter(({ body }) => body.receiver === 'sink')
+      .flatMap(({ body }) => body.alerts ?? []);
     expect(got.map(({ labels }) => labels.alertname)).toContain('TestAlert');
     const silent = await monitoredLab({ webhook: 'http://172.30.77.10:9/nobody' });
     const { exitCode, output } = await runPlaybook(

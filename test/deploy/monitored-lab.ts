@@ -51,12 +51,19 @@ export async function query(expression: string): Promise<readonly Sample[]> {
     monitor,
     `curl -sS -m 20 http://127.0.0.1:9090/api/v1/query --data-urlencode query@- <<'QUERY'\n${expression}\nQUERY`,
   );
-  const { status, error, data } = JSON.parse(answer) as { status: string; error?: string; data: { result: Sample[] } };
+  const { status, error, data } = JSON.parse(answer) as {
+    status: string;
+    error?: string;
+    data: { result: Sample[] };
+  };
   if (status !== 'success') throw new Error(`${expression}: ${error}`);
   return data.result;
 }
 
-/** The alerts that fire, each as `NAME HOST`, without those of a busy machine: all hosts of the lab share this one, and tests keep it busy. */
+/**
+ * The alerts that fire, each as `NAME HOST`, without those of a busy machine: all hosts of the lab
+ * share this one, and tests keep it busy.
+ */
 export async function firing(): Promise<string[]> {
   const alerts = await query('ALERTS{alertstate="firing",alertname!~"CpuBusy|MemoryShort"}');
   return [...new Set(alerts.map(({ metric }) => `${metric.alertname} ${metric.instance}`))].sort();
@@ -81,11 +88,17 @@ export async function until(what: string, limit: number, holds: () => Promise<bo
  *
  * @throws Error that names what is left
  */
-export async function untilNone(what: string, limit: number, left: () => Promise<readonly string[]>): Promise<void> {
+export async function untilNone(
+  what: string,
+  limit: number,
+  left: () => Promise<readonly string[]>,
+): Promise<void> {
   let last: readonly string[] = [];
   const isEmpty = async () => {
     last = await left();
     return last.length === 0;
   };
-  await until(what, limit, isEmpty).catch(({ message }) => Promise.reject(new Error(`${message}: ${last.join(', ')}`)));
+  await until(what, limit, isEmpty).catch(({ message }) =>
+    Promise.reject(new Error(`${message}: ${last.join(', ')}`)),
+  );
 }

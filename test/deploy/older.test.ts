@@ -26,7 +26,10 @@ const served = 'http://172.30.77.10:8080';
 /** The same servers and data as a deployment of the current generation. */
 const currentInventory = () => labInventoryWith({});
 
-/** The lab as a deployment of the older generation; the restore tool is built from the source's tag of this generation. */
+/**
+ * The lab as a deployment of the older generation; the restore tool is built from the source's tag
+ * of this generation.
+ */
 async function olderInventory(): Promise<string> {
   const { older } = await checksums();
   return labInventoryWith({
@@ -82,7 +85,10 @@ test('the snapshot was restored by the tool of the source, which resolved state-
 
 test('the node uses the database of [StateDB]', async () => {
   for (const host of hosts) {
-    const sections = await onHost(host, `sed -n 's/^\\[\\(State.*\\)\\]$/\\1/p' /opt/rpc-node/node.config.toml`);
+    const sections = await onHost(
+      host,
+      `sed -n 's/^\\[\\(State.*\\)\\]$/\\1/p' /opt/rpc-node/node.config.toml`,
+    );
     expect(sections).toBe('StateDB');
   }
   const sync = await onHost(
@@ -103,7 +109,9 @@ test('the databases are of the older generation, the state database with the ind
 test('json-rpc answers with a block of the database, and blocks grow', async () => {
   const first = await blockNumber('rpc-1');
   expect(first).toBeGreaterThan(4000);
-  const block = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as { hash: string };
+  const block = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as {
+    hash: string;
+  };
   expect(block.hash).toBe(await stateSql(`select block_hash from state.l2block where block_num = ${first}`));
   await expect.poll(() => blockNumber('rpc-1'), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
 });
@@ -113,7 +121,8 @@ test('a second run changes nothing, restarts nothing, writes no file', async () 
   const before = await seen();
   const run = await runPlaybook('deploy', '--inventory', await olderInventory());
   expect(run.exitCode, run.output).toBe(0);
-  for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
+  for (const row of Object.values(summaryOf(run.output)))
+    expect(row).toMatchObject({ changed: '0', failed: '0' });
   expect(await seen()).toEqual(before);
 });
 
@@ -133,7 +142,10 @@ describe('the inventory changes to the current generation, in place', () => {
       `select count(*), md5(string_agg(block_hash, ',' order by block_num)) from state.l2block where block_num <= ${limit}`,
     );
   const proverRows = () =>
-    onHost('db-1', `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`);
+    onHost(
+      'db-1',
+      `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`,
+    );
   const hashOf = async (host: string) =>
     ((await rpc(host, 'eth_getBlockByNumber', [`0x${limit.toString(16)}`, false])) as { hash: string }).hash;
   let kept: readonly string[];
@@ -145,7 +157,10 @@ describe('the inventory changes to the current generation, in place', () => {
     const older = `${registry}/node:v1.2.3`;
     const together = 'all servers change the version of the node together';
     const refusals: [options: string[], why: string][] = [
-      [['--limit', 'db-1', '--check'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [
+        ['--limit', 'db-1', '--check'],
+        `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`,
+      ],
       [['--limit', 'db-1,rpc-2'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
       [
         ['--limit', 'rpc-1'],
@@ -180,7 +195,9 @@ describe('the inventory changes to the current generation, in place', () => {
       for (const options of [['--check'], [], ['--skip-role', 'known-migrations']]) {
         const run = await runPlaybook('deploy', '--inventory', inventory, ...options);
         expect(run.exitCode, run.output).toBe(1);
-        expect(run.output).toContain(`the ${database} database has own-001.sql, which node v3.1.0 does not know`);
+        expect(run.output).toContain(
+          `the ${database} database has own-001.sql, which node v3.1.0 does not know`,
+        );
         expect(run.output).toMatch(new RegExp(`^${host}\\s`, 'm'));
       }
       await on[database](remove);
@@ -213,7 +230,9 @@ describe('the inventory changes to the current generation, in place', () => {
     for (const [host, role] of [['db-1', 'sync'], ...rpcHosts.map((rpcHost) => [rpcHost, 'json-rpc'])])
       expect(stopped).toContain(`${host} ${role}: pool database has the migration names of node v3.1.0`);
     expect(run.output).toContain('supernets-0001.sql -> validium-001.sql');
-    expect(named(run.output, 'pending')).toContain('db-1 configuration: no line "127.0.0.1 state-db" in /etc/hosts');
+    expect(named(run.output, 'pending')).toContain(
+      'db-1 configuration: no line "127.0.0.1 state-db" in /etc/hosts',
+    );
     expect(named(run.output, 'unknown')).toContain('db-1 sync: sync is running with its configuration');
     expect(run.output).toMatch(/until json-rpc of \S+node:v1\.2\.3 is stopped on rpc-\d/);
   });
@@ -236,7 +255,8 @@ describe('the inventory changes to the current generation, in place', () => {
       await run.ended;
       const isMigrated = (await stateSql('select count(*) from gorp_migrations')) !== '8';
       if (!isMigrated && !step.source.includes('migration names')) continue;
-      for (const seen of await versions()) expect(seen).not.toMatch(/json-rpc \S+:v1\.2\.3 (running|restarting)/);
+      for (const seen of await versions())
+        expect(seen).not.toMatch(/json-rpc \S+:v1\.2\.3 (running|restarting)/);
     }
     const run = await runPlaybook('deploy', '--inventory', inventory);
     expect(run.exitCode, run.output).toBe(0);
@@ -251,7 +271,8 @@ describe('the inventory changes to the current generation, in place', () => {
     expect(await hashOf('rpc-2')).toBe(kept[2]);
     expect(await migrationsOf()).toEqual(['22 validium-001.sql', ...hosts.map(() => '17 validium-001.sql')]);
     const ownNames = `select string_agg(id, ' ' order by id) from gorp_migrations where id like '%-%'`;
-    for (const host of hosts) expect(await poolSql(host, ownNames)).toBe('specialed-001.sql validium-001.sql');
+    for (const host of hosts)
+      expect(await poolSql(host, ownNames)).toBe('specialed-001.sql validium-001.sql');
     for (const host of rpcHosts) {
       const first = await blockNumber(host);
       await expect.poll(() => blockNumber(host), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
@@ -268,7 +289,8 @@ describe('the inventory changes to the current generation, in place', () => {
     const before = await Promise.all(hosts.flatMap((host) => [started(host), files(host)]));
     const run = await runPlaybook('deploy', '--inventory', await currentInventory());
     expect(run.exitCode, run.output).toBe(0);
-    for (const row of Object.values(summaryOf(run.output))) expect(row).toMatchObject({ changed: '0', failed: '0' });
+    for (const row of Object.values(summaryOf(run.output)))
+      expect(row).toMatchObject({ changed: '0', failed: '0' });
     expect(await Promise.all(hosts.flatMap((host) => [started(host), files(host)]))).toEqual(before);
   });
 
@@ -285,7 +307,15 @@ describe('the inventory changes to the current generation, in place', () => {
       expect(run.output.replace(/\s+/g, ' ')).toContain(why);
       expect(run.output.replace(/\s+/g, ' ')).toContain(way);
     }
-    const onlyPool = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'rpc-1', '--role', 'json-rpc');
+    const onlyPool = await runPlaybook(
+      'deploy',
+      '--inventory',
+      inventory,
+      '--limit',
+      'rpc-1',
+      '--role',
+      'json-rpc',
+    );
     expect(onlyPool.exitCode, onlyPool.output).toBe(1);
     expect(onlyPool.output.replace(/\s+/g, ' ')).toContain(way);
     // The releases of the older generation are still kept.

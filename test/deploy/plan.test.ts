@@ -17,7 +17,14 @@ beforeAll(async () => {
 const deploy = (...args: string[]) => runPlaybook('deploy', '--inventory', 'lab', ...args);
 
 function runOnTerminal(args: readonly string[]) {
-  const words = ['node', 'node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--inventory', 'lab', ...args];
+  const words = [
+    'node',
+    'node_modules/zx/build/cli.js',
+    'playbooks/deploy.mjs',
+    '--inventory',
+    'lab',
+    ...args,
+  ];
   return $({ quiet: true, nothrow: true })`script --quiet --return --command ${words.join(' ')} /dev/null`;
 }
 
@@ -47,15 +54,21 @@ test('check mode shows the exact commands, and follows a change to its dependent
   await onHost('rpc-1', 'rm /opt/rpc-node/node.config.toml');
   const check = await deploy('--check', '--limit', 'rpc-1');
   expect(check.exitCode, check.output).toBe(2);
-  expect(check.output).toMatch(/pending +time-sync: time zone is Etc\/UTC\n(rpc-1 .*\n)*?rpc-1 +\$ .*Etc\/UTC/);
-  expect(check.output).toMatch(/\$ write \/opt\/rpc-node\/node\.config\.toml \(\d+ bytes, mode 0600, root:root\)/);
+  expect(check.output).toMatch(
+    /pending +time-sync: time zone is Etc\/UTC\n(rpc-1 .*\n)*?rpc-1 +\$ .*Etc\/UTC/,
+  );
+  expect(check.output).toMatch(
+    /\$ write \/opt\/rpc-node\/node\.config\.toml \(\d+ bytes, mode 0600, root:root\)/,
+  );
   expect(check.output).toMatch(
     /pending +json-rpc: json-rpc is running.*\(is restarted after file \/opt\/rpc-node\/node\.config\.toml\)/,
   );
   expect(check.output).toMatch(
     /unknown +json-rpc: json-rpc listens on 8123.*\(is checked again after container json-rpc\)/,
   );
-  expect(check.output).toMatch(/unknown +verify: eth_blockNumber .*\(is checked again after container json-rpc\)/);
+  expect(check.output).toMatch(
+    /unknown +verify: eth_blockNumber .*\(is checked again after container json-rpc\)/,
+  );
 
   // The prediction is what happens.
   const before = await started('rpc-1');
@@ -75,7 +88,10 @@ test('a saved plan is refused by name if the hosts have changed, and otherwise f
   await moveZone('rpc-2');
   const check = await deploy('--check', '--out', file);
   expect(check.exitCode, check.output).toBe(2);
-  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ playbook: 'deploy', inventory: { name: 'lab' } });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
+    playbook: 'deploy',
+    inventory: { name: 'lab' },
+  });
 
   await onHost('rpc-1', 'ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime');
   await onHost('db-1', 'chmod 0644 /opt/rpc-node/prover.config.json');
@@ -101,7 +117,9 @@ test('on a terminal the plan is shown and has to be confirmed with yes', async (
   await moveZone('rpc-1');
   const declined = await onTerminal(['n']);
   expect(declined.exitCode, declined.output).toBe(2);
-  expect(declined.output).toMatch(/pending.*time zone is Etc\/UTC[\s\S]*make these changes on rpc-1\? \[y\/N\]/);
+  expect(declined.output).toMatch(
+    /pending.*time zone is Etc\/UTC[\s\S]*make these changes on rpc-1\? \[y\/N\]/,
+  );
   expect(declined.output).toContain('nothing was changed');
   expect(await zone('rpc-1')).toMatch(/Paris$/);
 
@@ -167,9 +185,14 @@ describe('two simultaneous runs', () => {
     await expect
       .poll(() => onHost('rpc-1', 'cat /run/rpc-playbooks/lock/holder || true'), { timeout: 60_000 })
       .toContain('token');
-    const [second, check] = await Promise.all([deploy('--limit', 'rpc'), deploy('--limit', 'rpc', '--check')]);
+    const [second, check] = await Promise.all([
+      deploy('--limit', 'rpc'),
+      deploy('--limit', 'rpc', '--check'),
+    ]);
     expect(second.exitCode, second.output).toBe(5);
-    expect(second.output).toMatch(/rpc-1 is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/);
+    expect(second.output).toMatch(
+      /rpc-1 is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/,
+    );
     expect(named(second.output, 'changed')).toEqual([]);
     expect([0, 2], check.output).toContain(check.exitCode);
     // It waits for an answer, and keeps its lock meanwhile.

@@ -18,7 +18,11 @@ export function startPlaybook(name: string, ...args: readonly string[]) {
 }
 
 /** The same with more in its environment. */
-function startPlaybookIn(environment: Readonly<Record<string, string>>, name: string, ...args: readonly string[]) {
+function startPlaybookIn(
+  environment: Readonly<Record<string, string>>,
+  name: string,
+  ...args: readonly string[]
+) {
   const child = spawn(process.execPath, ['node_modules/zx/build/cli.js', `playbooks/${name}.mjs`, ...args], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],

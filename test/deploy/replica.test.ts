@@ -11,7 +11,8 @@ import { runPlaybook } from './playbook.ts';
 let inventory: string;
 const without = { 'groups.rpc.rpc-2': undefined };
 
-const deploy = (...args: readonly string[]) => runPlaybook('deploy', '--inventory', inventory, '--yes', ...args);
+const deploy = (...args: readonly string[]) =>
+  runPlaybook('deploy', '--inventory', inventory, '--yes', ...args);
 const status = () => runPlaybook('status', '--inventory', inventory, '--timeout', '120');
 const until = (what: () => Promise<unknown>, expected: unknown) =>
   expect.poll(what, { timeout: 120_000, interval: 1000 }).toEqual(expected);
@@ -27,7 +28,8 @@ const replicaSql = (query: string) =>
     'rpc-2',
     `docker exec -i state-db psql -XqAt -v ON_ERROR_STOP=1 -U state_user -d state_db <<'SQL'\n${query}\nSQL`,
   );
-const clientsOf = (address: string) => `select count(*) > 0 from pg_stat_activity where client_addr = '${address}'`;
+const clientsOf = (address: string) =>
+  `select count(*) > 0 from pg_stat_activity where client_addr = '${address}'`;
 const addressOf = { 'rpc-1': '172.30.77.12', 'rpc-2': '172.30.77.13' } as const;
 /** The replica's own disk, and how it is mounted. */
 const ownDisk = '/data/disk-of-state-db';
@@ -72,7 +74,9 @@ test('the RPC server reads the replica, and opens no connection to the database 
   expect(await onHost('rpc-1', 'grep -c \'"dbReadOnly": true\' /opt/rpc-node/prover.config.json')).toBe('1');
   expect(await onHost('db-1', 'grep -c dbReadOnly /opt/rpc-node/prover.config.json || :')).toBe('0');
   const height = await blockNumber('rpc-1');
-  const own = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${height.toString(16)}`, false])) as { hash: string };
+  const own = (await rpc('rpc-1', 'eth_getBlockByNumber', [`0x${height.toString(16)}`, false])) as {
+    hash: string;
+  };
   expect(await stateSql(`select block_hash from state.l2block where block_num = ${height}`)).toBe(own.hash);
   await until(async () => (await blockNumber('rpc-1')) > height, true);
 });
@@ -89,7 +93,10 @@ test('a query that stands in the way of the log is cancelled, counted and shown'
   await stateSql('create table public.filler (data text)');
   await until(() => replicaSql("select to_regclass('public.filler')"), 'filler');
   const query = replicaSql('begin; select count(*) from public.filler; select pg_sleep(60)');
-  await until(() => replicaSql("select count(*) from pg_stat_activity where query ~ '^select pg_sleep'"), '1');
+  await until(
+    () => replicaSql("select count(*) from pg_stat_activity where query ~ '^select pg_sleep'"),
+    '1',
+  );
   await stateSql('drop table public.filler');
   await expect(query).rejects.toThrow('canceling statement due to conflict with recovery');
   await replicaSql('alter system reset max_standby_streaming_delay; select pg_reload_conf()');
@@ -125,7 +132,8 @@ test('a replica that was away for too long says so, and is copied again, onto a 
     'rpc-2',
     `rm /data/state-db/own; mkdir ${ownDisk}; echo '${ownMount}' >>/etc/fstab; mount /data/state-db`,
   );
-  // The lab's databases have no sorting rules with a version. Only the role of replicas is told one.
+  // The lab's databases have no sorting rules with a version. Only the role of replicas is told
+  // one.
   await stateSql(`create function public.pg_database_collation_actual_version(oid) returns text return '2.28';
     alter role rpc_node_replica set search_path = public, pg_catalog`);
   const sorted = await deploy();

@@ -40,12 +40,16 @@ test('one server is deployed with all components, on the ports of the specificat
 
 test('the snapshot was restored by the tool in the image of the node', async () => {
   expect(await onHost('db-1', 'cat /data/snapshot/restore.log')).toContain('"version":"v3.1.0"');
-  expect(await onHost('db-1', 'ls /data/snapshot; command -v go || true')).not.toMatch(/^(source|tool)$|\/go$/m);
+  expect(await onHost('db-1', 'ls /data/snapshot; command -v go || true')).not.toMatch(
+    /^(source|tool)$|\/go$/m,
+  );
 });
 
 test('json-rpc serves the blocks that the synchronizer of the same server writes', async () => {
   const first = await blockNumber('db-1');
-  const block = (await rpc('db-1', 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as { hash: string };
+  const block = (await rpc('db-1', 'eth_getBlockByNumber', [`0x${first.toString(16)}`, false])) as {
+    hash: string;
+  };
   expect(block.hash).toBe(await stateSql(`select block_hash from state.l2block where block_num = ${first}`));
   await expect.poll(() => blockNumber('db-1'), { timeout: 60_000, interval: 1000 }).toBeGreaterThan(first);
 });
@@ -63,7 +67,8 @@ test('a second run changes nothing, and the server is healthy', async () => {
 
 test('status sees a json-rpc that does not answer', async () => {
   // Its container runs on, and the port stays open.
-  const signal = (name: string) => onHost('db-1', `kill -${name} $(docker inspect --format '{{.State.Pid}}' json-rpc)`);
+  const signal = (name: string) =>
+    onHost('db-1', `kill -${name} $(docker inspect --format '{{.State.Pid}}' json-rpc)`);
   await signal('STOP');
   try {
     const status = await runPlaybook('status', '-i', 'lab-single');

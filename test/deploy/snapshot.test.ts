@@ -6,8 +6,10 @@ import { runPlaybook, startPlaybook } from './playbook.ts';
 // A snapshot of the lab's deployment, while the chain runs.
 
 const folder = `/data/snapshots/${process.pid}`;
-const take = (...args: readonly string[]) => ['--inventory', 'lab', '--to', folder, '--yes', ...args] as const;
-const manifestIn = async (host: string, place: string) => JSON.parse(await onHost(host, `cat ${place}/manifest.json`));
+const take = (...args: readonly string[]) =>
+  ['--inventory', 'lab', '--to', folder, '--yes', ...args] as const;
+const manifestIn = async (host: string, place: string) =>
+  JSON.parse(await onHost(host, `cat ${place}/manifest.json`));
 
 test('check mode takes none', async () => {
   const { exitCode, output } = await runPlaybook('snapshot', ...take('--check'));
@@ -68,14 +70,18 @@ test('a snapshot on another host; what is not of one stays', async () => {
 test('a dump that is killed leaves nothing that looks whole, and the lock ends with it', async () => {
   await onHost('db-1', `rm -rf ${folder}`);
   const run = startPlaybook('snapshot', ...take());
-  await expect.poll(() => onHost('db-1', `ls -A ${folder} 2>/dev/null || :`), { timeout: 60_000 }).toContain('.part');
+  await expect
+    .poll(() => onHost('db-1', `ls -A ${folder} 2>/dev/null || :`), { timeout: 60_000 })
+    .toContain('.part');
   await onHost('db-1', 'systemctl kill --signal KILL rpc-node-snapshot 2>/dev/null || :');
   const { exitCode } = await run.ended;
   const left = await onHost('db-1', `ls -A ${folder}`);
   // It may have ended before the signal.
   expect(left.includes('manifest.json')).toBe(exitCode === 0);
   expect(
-    await stateSql("select count(*) from pg_locks where mode = 'ShareLock' and relation = 'state.l2block'::regclass"),
+    await stateSql(
+      "select count(*) from pg_locks where mode = 'ShareLock' and relation = 'state.l2block'::regclass",
+    ),
   ).toBe('0');
   const again = await runPlaybook('snapshot', ...take());
   expect(again.exitCode, again.output).toBe(0);

@@ -41,7 +41,10 @@ async function control(action: string): Promise<void> {
 const sequencer = (action: string) => control(`sequencer/${action}`);
 const layer1 = (action: string) => control(`layer1/${action}`);
 
-/** Listings of hosts with running containers, without their age, and sorted, because images of the same age have no order. */
+/**
+ * Listings of hosts with running containers, without their age, and sorted, because images of the
+ * same age have no order.
+ */
 async function listings(): Promise<string[]> {
   const all = await Promise.all(labHosts.map(listing));
   const ages = /(Up )?(About |Less than )?(an?|\d+) (second|minute|hour)s?/g;
@@ -89,7 +92,9 @@ test('a sequencer that makes no blocks is named, and no host is blamed; the numb
     expect(chain).toMatchObject({ behind: 0, trusted: { block: trusted } });
   }
   const [block, hash, batch] = (
-    await stateSql('select block_num, block_hash, batch_num from state.l2block order by block_num desc limit 1')
+    await stateSql(
+      'select block_num, block_hash, batch_num from state.l2block order by block_num desc limit 1',
+    )
   ).split('|');
   expect(of('db-1')?.chain.own).toMatchObject({ block: Number(block), hash, batch: Number(batch) });
   const ofRpc = { block: await blockNumber('rpc-1'), batch: Number(await rpc('rpc-1', 'zkevm_batchNumber')) };
@@ -125,7 +130,11 @@ test('a synchronizer that makes no progress is unhealthy, and the servers of its
   const { exitCode, faults } = await look('--stale-after', '5s', '--max-behind', '100');
   await onHost('db-1', 'docker unpause sync');
   expect(exitCode).toBe(1);
-  expect(labHosts.map(faults)).toEqual([['stopped sync', 'stale sync'], ['stale json-rpc'], ['stale json-rpc']]);
+  expect(labHosts.map(faults)).toEqual([
+    ['stopped sync', 'stale sync'],
+    ['stale json-rpc'],
+    ['stale json-rpc'],
+  ]);
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
 });
 
@@ -173,7 +182,8 @@ test('a layer 1 that fails is named as the cause: by its warnings while sync run
 test('a sequencer that is away when sync starts is named, although sync logs without a pause', async () => {
   await sequencer('stop');
   await onHost('db-1', 'docker restart -t 2 sync');
-  const lines = () => onHost('db-1', `docker logs --since 2s sync 2>&1 | grep -c 'error syncing trusted state' || :`);
+  const lines = () =>
+    onHost('db-1', `docker logs --since 2s sync 2>&1 | grep -c 'error syncing trusted state' || :`);
   await expect.poll(async () => Number(await lines()), soon).toBeGreaterThan(50);
   const run = await words('--limit', 'db-1');
   expect(run.stdout).toMatch(/^ {2}trusted sequencer: .*does not answer/m);
@@ -231,7 +241,17 @@ test('an unreachable host ends with 4, and the others are shown', async () => {
 });
 
 test('--watch survives a host that disappears and returns, and ends with 130 on Ctrl-C', async () => {
-  const run = startPlaybook('status', '--inventory', 'lab', '--watch', '--every', '1', '--timeout', '3', '--json');
+  const run = startPlaybook(
+    'status',
+    '--inventory',
+    'lab',
+    '--watch',
+    '--every',
+    '1',
+    '--timeout',
+    '3',
+    '--json',
+  );
   const latest = () => {
     const lines = run
       .output()

@@ -46,7 +46,10 @@ SH
   return { all: lines.length, failed: lines.filter((line) => line === 'failed').length };
 }
 
-/** Blocks that the replica lacks, by hundred looks. The replica is asked first, so the figures are too high rather than too low. */
+/**
+ * Blocks that the replica lacks, by hundred looks. The replica is asked first, so the figures are
+ * too high rather than too low.
+ */
 async function lags(): Promise<number[]> {
   const newest = 'select coalesce(max(block_num), 0) from state.l2block';
   const found: number[] = [];
@@ -64,7 +67,14 @@ describe('a switch of the Database+Sync server', () => {
     const deploy = await runPlaybook('deploy', '--inventory', await servedBy('rpc-2'), '--yes');
     expect(deploy.exitCode, deploy.output).toBe(1);
     expect(deploy.output).toContain('the container sync is running');
-    const wrong = await runPlaybook('switch', '--inventory', await servedBy('rpc-2'), '--to', 'db-1', '--yes');
+    const wrong = await runPlaybook(
+      'switch',
+      '--inventory',
+      await servedBy('rpc-2'),
+      '--to',
+      'db-1',
+      '--yes',
+    );
     expect(wrong.exitCode, wrong.output).toBe(3);
     expect(wrong.output).toContain('--to: lab-changed has no host "db-1" in group database');
     expect(await Promise.all((['db-1', 'rpc-1', 'rpc-2'] as const).map(started))).toEqual(before);
@@ -89,7 +99,8 @@ describe('a switch of the Database+Sync server', () => {
   test('reads go on but for the restart of json-rpc, and the synchronizer pauses for a short time', async ({
     task,
   }) => {
-    const hash = async () => ((await rpc('rpc-1', 'eth_getBlockByNumber', ['0x100', false])) as { hash: string }).hash;
+    const hash = async () =>
+      ((await rpc('rpc-1', 'eth_getBlockByNumber', ['0x100', false])) as { hash: string }).hash;
     const before = await hash();
     const end = watchWriters();
     let run: Ended | undefined;
@@ -119,7 +130,10 @@ describe('a switch of the Database+Sync server', () => {
   test('the former server is a replica after a reboot, too', async () => {
     await $({ quiet: true })`docker restart rpc-lab-db-1`;
     await until(() => sql('db-1', 'select pg_is_in_recovery()').catch(() => 'off'), 't');
-    await until(() => sql('rpc-2', "select count(*) from pg_stat_replication where state = 'streaming'"), '1');
+    await until(
+      () => sql('rpc-2', "select count(*) from pg_stat_replication where state = 'streaming'"),
+      '1',
+    );
     expect(await writers()).toEqual({ sync: 1, writes: 1 });
   });
 

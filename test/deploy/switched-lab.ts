@@ -9,7 +9,8 @@ import { labHosts, onHost } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { type Ended, runPlaybook } from './playbook.ts';
 
-// On the lab rpc-2 is a replica here, becomes the Database+Sync server, and db-1 its replica; and back.
+// On the lab rpc-2 is a replica here, becomes the Database+Sync server, and db-1 its replica; and
+// back.
 
 export const address = { 'db-1': '172.30.77.11', 'rpc-2': '172.30.77.13' } as const;
 export type Server = keyof typeof address;
@@ -18,7 +19,9 @@ const of = (server: Server) => ({ [server]: { address: address[server], user: us
 export const other = (server: Server): Server => (server === 'db-1' ? 'rpc-2' : 'db-1');
 let password: string;
 
-/** The inventory with one of the two as the Database+Sync server, and the other one as its replica. */
+/**
+ * The inventory with one of the two as the Database+Sync server, and the other one as its replica.
+ */
 export const servedBy = (server: Server, more: Readonly<Record<string, unknown>> = {}) =>
   labInventoryWith({
     'groups.rpc.rpc-2': undefined,

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
-// Injects every fault that has a test, on the lab and on hosts that the tests make, and writes the results into the
-// pages docs/faults*.md. With arguments for vitest (npm run faults -- test/faults/long/snapshot -t 503) it runs only the
-// matching tests, and keeps the other rows.
+// Injects every fault that has a test, on the lab and on hosts that the tests make, and writes the
+// results into the pages docs/faults*.md. With arguments for vitest (npm run faults --
+// test/faults/long/snapshot -t 503) it runs only the matching tests, and keeps the other rows.
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -44,9 +44,9 @@ async function works(...members: readonly Member[]): Promise<void> {
   expect(second.exitCode).toBe(exitCode.converged);
   for (const { host } of members) {
     expect(first.summary[host.name]?.counts).toMatchObject({ changed: 5, failed: 0 });
-    expect(host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/started; stat -c %a:%U /etc/light/node')).toBe(
-      'Gruß = "schön"\none\ntwo\nstarted\n750:root\n',
-    );
+    expect(
+      host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/started; stat -c %a:%U /etc/light/node'),
+    ).toBe('Gruß = "schön"\none\ntwo\nstarted\n750:root\n');
     expect(second.summary[host.name]?.counts).toMatchObject({ ok: 5, changed: 0 });
   }
 }
@@ -80,7 +80,9 @@ describe('Awkward hosts: sudo', () => {
 
   test.concurrent('sudo with another password than the given one: refused', async () => {
     const setUp = `${user({ sudoers: 'op ALL=(ALL) ALL' })}echo op:another | chpasswd`;
-    await refused(/sudo did not take the password of op/, [{ host: await started({ setUp }), ...withPassword }]);
+    await refused(/sudo did not take the password of op/, [
+      { host: await started({ setUp }), ...withPassword },
+    ]);
   });
 
   test.concurrent('sudo that lectures every time, with and without a password: works', async () => {
@@ -90,7 +92,10 @@ describe('Awkward hosts: sudo', () => {
       ` "quoted"\\n' >/etc/lecture
 echo 'Defaults lecture=always, lecture_file=/etc/lecture' >/etc/sudoers.d/lecture`;
     await works(
-      { host: await started({ setUp: `${user({ sudoers: 'op ALL=(ALL) ALL' })}${lecture}` }), ...withPassword },
+      {
+        host: await started({ setUp: `${user({ sudoers: 'op ALL=(ALL) ALL' })}${lecture}` }),
+        ...withPassword,
+      },
       { host: await started({ setUp: `${user()}${lecture}` }), ...asOp },
     );
   });
@@ -229,7 +234,9 @@ describe('Awkward hosts: userland', () => {
   test.concurrent('a locale that is not UTF-8: works, and names and contents arrive byte by byte', async () => {
     const setUp = `localedef -i de_DE -f ISO-8859-1 de_DE.ISO-8859-1
 echo 'LC_ALL=de_DE.ISO-8859-1' >/etc/environment`;
-    await works({ host: await started({ setUp, sshd: 'SetEnv LC_ALL=de_DE.ISO-8859-1 LANG=de_DE.ISO-8859-1' }) });
+    await works({
+      host: await started({ setUp, sshd: 'SetEnv LC_ALL=de_DE.ISO-8859-1 LANG=de_DE.ISO-8859-1' }),
+    });
   });
 });
 
@@ -249,7 +256,9 @@ chmod +x /usr/bin/date`;
   test.concurrent('deploy to a server whose clock is hours off (stand-in for date): refused', async () => {
     const behind = await checkDeployment(await started({ setUp: threeHours('-') }));
     expect(behind.exitCode).toBe(exitCode.failed);
-    expect(behind.output).toMatch(/clock is right to the hour\n.*it is 3\.0 h behind this machine's\n.*date -u -s/);
+    expect(behind.output).toMatch(
+      /clock is right to the hour\n.*it is 3\.0 h behind this machine's\n.*date -u -s/,
+    );
     const ahead = await checkDeployment(await started({ setUp: threeHours('+') }));
     expect(ahead.output).toMatch(/it is 3\.0 h ahead of this machine's/);
   });
@@ -275,16 +284,21 @@ describe('Awkward hosts: sshd', () => {
   test.concurrent('a jump host with MaxStartups 2, and forty hosts behind it: works', async () => {
     const jump = await startSshd('MaxStartups 2');
     try {
-      // Four hosts, as forty by their ports: checks take no lock. An sshd listens on sixteen ports at most.
+      // Four hosts, as forty by their ports: checks take no lock. An sshd listens on sixteen ports
+      // at most.
       const ports = Array.from({ length: 10 }, (_, at) => 2200 + at);
       const sshd = ['AddressFamily inet', ...ports.map((port) => `Port ${port}`)].join('\n');
       const four = await Promise.all([1, 2, 3, 4].map(() => started({ sshd })));
-      for (const { clientKey } of four) appendFileSync(`${jump.clientKey}.pub`, readFileSync(`${clientKey}.pub`));
+      for (const { clientKey } of four)
+        appendFileSync(`${jump.clientKey}.pub`, readFileSync(`${clientKey}.pub`));
       const known = join(jump.directory, 'known');
       writeFileSync(known, `[127.0.0.1]:${jump.port} ${jump.hostKey}\n`);
       const inventory = { jump: `root@127.0.0.1:${jump.port}`, known_hosts: known };
       const members = four.flatMap((host) =>
-        ports.map((port) => ({ host: { ...host, name: `${host.name}-${port}` }, inventory: { ...inventory, port } })),
+        ports.map((port) => ({
+          host: { ...host, name: `${host.name}-${port}` },
+          inventory: { ...inventory, port },
+        })),
       );
       const run = await runLight(members, '--check', '--forks', '40');
       expect(members.map(({ host }) => run.errorsOf(host.name)).join('')).toBe('');

@@ -26,7 +26,8 @@ for (let at = 1; at <= times; at += 1) {
     { log },
   );
   // sshd answers before the boot has finished.
-  for (const { container } of hosts) await quietly`docker exec ${container} systemctl is-system-running --wait`;
+  for (const { container } of hosts)
+    await quietly`docker exec ${container} systemctl is-system-running --wait`;
   const start = performance.now();
   const { exitCode, output } = await runPlaybook('deploy', '--inventory', 'lab');
   console.log(`deploy ${at}: exit code ${exitCode}, ${Math.round((performance.now() - start) / 1000)} s`);

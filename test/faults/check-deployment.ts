@@ -7,14 +7,26 @@ import type { LightHost } from './light-host.ts';
 /** An address without a listener. */
 const nowhere = 'http://127.0.0.1:9';
 
-/** The result of the real deploy on a light host in check mode, which reports beforehand what prevents a deployment. */
+/**
+ * The result of the real deploy on a light host in check mode, which reports beforehand what
+ * prevents a deployment.
+ */
 export async function checkDeployment({ address, hostKey, clientKey }: LightHost): Promise<Ended> {
   const directory = mkdtempSync(join(tmpdir(), 'light-deploy-'));
   const inventory = join(directory, 'light.yaml');
   writeFileSync(join(directory, 'password'), 'distinctly-light', { mode: 0o600 });
   writeFileSync(inventory, inventoryOf({ address, host_key: hostKey, identity_file: clientKey }));
   try {
-    return await runPlaybook('deploy', '--inventory', inventory, '--check', '--limit', 'rpc-1', '--role', 'preflight');
+    return await runPlaybook(
+      'deploy',
+      '--inventory',
+      inventory,
+      '--check',
+      '--limit',
+      'rpc-1',
+      '--role',
+      'preflight',
+    );
   } finally {
     rmSync(directory, { recursive: true });
   }

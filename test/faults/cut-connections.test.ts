@@ -21,7 +21,10 @@ async function started(name: string, options: LightHostOptions = {}): Promise<Li
   return host;
 }
 
-/** A connection without data for this time is dead. The slack is for a loaded machine: TCP itself would take 15 minutes. Seconds. */
+/**
+ * A connection without data for this time is dead. The slack is for a loaded machine: TCP itself
+ * would take 15 minutes. Seconds.
+ */
 const keepaliveLimit = 60;
 const slack = 120;
 
@@ -32,7 +35,10 @@ const isLooking = /^sleep 4\.25$/;
 const isWorking = /^sleep 6\.5$/;
 
 /** A run on a host with a fault, beside one without. */
-async function runBesideAnother({ host, inventory = {} }: Member, happens: () => Promise<unknown>): Promise<LightRun> {
+async function runBesideAnother(
+  { host, inventory = {} }: Member,
+  happens: () => Promise<unknown>,
+): Promise<LightRun> {
   const other = await started('other');
   const running = runLight([{ host, inventory }, { host: other }]);
   await happens();
@@ -47,7 +53,9 @@ async function nextRunConverges(host: LightHost): Promise<void> {
   const next = await runLight([{ host }]);
   expect(next.errorsOf(host.name)).toBe('');
   expect(next.exitCode, next.stderr).toBe(exitCode.converged);
-  expect(host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/after; ls -A /etc/light /etc/light/node')).toBe(
+  expect(
+    host.run('cat /etc/light/node/grüße.conf /etc/list /etc/light/after; ls -A /etc/light /etc/light/node'),
+  ).toBe(
     'Gruß = "schön"\none\ntwo\nafter the work\n/etc/light:\nafter\ndone\nnode\nstarted\n\n/etc/light/node:\ngrüße.conf\n',
   );
   const check = await runLight([{ host }], '--check');

@@ -78,7 +78,12 @@ describe("a move of Docker's data that cannot succeed", () => {
       /^Docker gives its containers users of their own \(userns-remap\), and keeps its data in a folder of theirs, \/var\/lib\/docker\/\d+\.\d+$/,
       'no deployment works with that: the first check of a deploy says what to do',
     ],
-    ['settings that are no JSON', `echo '{ no json' >/etc/docker/daemon.json`, /^\/etc\/docker\/daemon\.json/, /./],
+    [
+      'settings that are no JSON',
+      `echo '{ no json' >/etc/docker/daemon.json`,
+      /^\/etc\/docker\/daemon\.json/,
+      /./,
+    ],
     [
       'a disk that is read-only',
       () => `umount /data; mount -o ro ${device} /data`,
@@ -93,7 +98,8 @@ describe("a move of Docker's data that cannot succeed", () => {
     ],
     [
       'XFS without ftype',
-      // Kernels of today do not mount such a file system. xfs_info reads one from a file, in the place of the mounted one.
+      // Kernels of today do not mount such a file system. xfs_info reads one from a file, in the
+      // place of the mounted one.
       () => `${withDisk('mkfs.xfs -q -f')}; truncate -s 300M /srv/old.img; mkfs.xfs -q -f -m crc=0 -n ftype=0 /srv/old.img
        printf '#!/bin/sh\\nexec /usr/sbin/xfs_info /srv/old.img\\n' >/usr/local/sbin/xfs_info; chmod 0755 /usr/local/sbin/xfs_info`,
       'the XFS file system at /data was made without ftype, and Docker does not start on it',
@@ -144,7 +150,8 @@ describe("a move of Docker's data that cannot succeed", () => {
 
   test('a disk on which overlay file systems do not work: it is tried before Docker stops', async () => {
     const before = await started();
-    // A program in the place of mount, as the kernel of a disk without extended attributes answers.
+    // A program in the place of mount, as the kernel of a disk without extended attributes
+    // answers.
     await run(
       `printf '#!/bin/sh\\ncase " $* " in *" overlay "*) echo "overlayfs: not supported" >&2; exit 32 ;; esac\\nexec /bin/mount "$@"\\n' >/usr/local/bin/mount; chmod 0755 /usr/local/bin/mount`,
     );
@@ -161,7 +168,9 @@ describe("a move of Docker's data that cannot succeed", () => {
     await applyDrift(host, move);
     expect(await move.check(host)).toEqual(ok);
     expect(
-      await text('docker run --rm --entrypoint sh 172.30.77.10:5000/postgres:15 -c "echo x >/dev/null && echo ran"'),
+      await text(
+        'docker run --rm --entrypoint sh 172.30.77.10:5000/postgres:15 -c "echo x >/dev/null && echo ran"',
+      ),
     ).toBe('ran');
   });
 });

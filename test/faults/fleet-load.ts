@@ -27,10 +27,18 @@ export interface Seen {
   readonly out: Map<string, number>;
 }
 
-/** Addresses of their own for clients: a gateway knows a client by its address. They are on the bridge of the lab's network. */
-export async function clientAddresses(count: number): Promise<{ addresses: string[]; remove(): Promise<void> }> {
+/**
+ * Addresses of their own for clients: a gateway knows a client by its address. They are on the
+ * bridge of the lab's network.
+ */
+export async function clientAddresses(
+  count: number,
+): Promise<{ addresses: string[]; remove(): Promise<void> }> {
   const bridge = (await quiet`ip -o addr show to 172.30.77.1`).stdout.split(/\s+/)[1];
-  const addresses = Array.from({ length: count }, (_, at) => `10.77.${Math.floor(at / 250)}.${(at % 250) + 1}`);
+  const addresses = Array.from(
+    { length: count },
+    (_, at) => `10.77.${Math.floor(at / 250)}.${(at % 250) + 1}`,
+  );
   await quiet({
     input: addresses.map((each) => `addr add ${each}/32 dev ${bridge}\n`).join(''),
   } as object)`ip -batch -`;
@@ -70,8 +78,12 @@ export function startLoad({
   };
   const state = { running: true, seconds: () => (performance.now() - started) / 1000 };
   const work = [
-    ...addresses.map((from, at) => httpClient(from, (at * 1000) / rate, (addresses.length * 1000) / rate, seen, state)),
-    ...seen.reconnects.map((_, at) => webSocketClient(addresses[at % addresses.length] ?? '', at, seen, state)),
+    ...addresses.map((from, at) =>
+      httpClient(from, (at * 1000) / rate, (addresses.length * 1000) / rate, seen, state),
+    ),
+    ...seen.reconnects.map((_, at) =>
+      webSocketClient(addresses[at % addresses.length] ?? '', at, seen, state),
+    ),
     ...gateways.map((gateway) => watch(gateway, seen, state)),
   ];
   return {
@@ -89,7 +101,13 @@ interface State {
   seconds(): number;
 }
 
-async function httpClient(from: string, start: number, every: number, seen: Seen, state: State): Promise<void> {
+async function httpClient(
+  from: string,
+  start: number,
+  every: number,
+  seen: Seen,
+  state: State,
+): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let highest = 0;
   await sleep(start);
@@ -113,7 +131,15 @@ async function httpClient(from: string, start: number, every: number, seen: Seen
 function ask(localAddress: string, agent: Agent, id: number): Promise<{ id: number; result: string }> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json' };
-    const options = { host: target, port: ports.http, localAddress, agent, method: 'POST', timeout: 30_000, headers };
+    const options = {
+      host: target,
+      port: ports.http,
+      localAddress,
+      agent,
+      method: 'POST',
+      timeout: 30_000,
+      headers,
+    };
     const sent = request(options, (response) => {
       let text = '';
       response.on('data', (part) => {
@@ -129,7 +155,10 @@ function ask(localAddress: string, agent: Agent, id: number): Promise<{ id: numb
   });
 }
 
-/** Asks by one WebSocket every second, and connects again when it ends. An upgrade that is refused counts as a failed request. */
+/**
+ * Asks by one WebSocket every second, and connects again when it ends. An upgrade that is refused
+ * counts as a failed request.
+ */
 async function webSocketClient(from: string, at: number, seen: Seen, state: State): Promise<void> {
   for (let first = true; state.running; first = false) {
     if (!first) seen.reconnects[at] = (seen.reconnects[at] ?? 0) + 1;
@@ -170,7 +199,8 @@ async function webSocket(localAddress: string, state: State): Promise<void> {
   }
   while (!closed && state.running) {
     socket.write(frame(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })));
-    if (!(await answered(/"result":"0x[0-9a-f]+"/, 30)) && !closed) throw new Error(`no answer: ${text.slice(0, 200)}`);
+    if (!(await answered(/"result":"0x[0-9a-f]+"/, 30)) && !closed)
+      throw new Error(`no answer: ${text.slice(0, 200)}`);
     for (let left = 20; left > 0 && !closed && state.running; left -= 1) await sleep(50);
   }
   socket.destroy();
@@ -203,9 +233,13 @@ interface Fleet {
   readonly hosts: readonly { host: string; serves: boolean; drained: string | null; reason: string | null }[];
 }
 
-/** What a gateway of the lab says, asked from outside: `firewall.metrics` or an address of the inventory. */
+/**
+ * What a gateway of the lab says, asked from outside: `firewall.metrics` or an address of the
+ * inventory.
+ */
 export async function fleetOf(gateway: string): Promise<Fleet> {
   const name = gateway.endsWith('.22') ? 'gw-2' : 'gw-1';
-  const { stdout } = await quiet`docker exec rpc-lab-${name} curl -s -m 3 http://127.0.0.1:${ports.metrics}/fleet`;
+  const { stdout } =
+    await quiet`docker exec rpc-lab-${name} curl -s -m 3 http://127.0.0.1:${ports.metrics}/fleet`;
   return JSON.parse(stdout) as Fleet;
 }

@@ -8,7 +8,8 @@ import { generations } from '../../lib/node/variables/generation.ts';
 import { takenOrRefused } from './outcome.ts';
 import { seed } from './seed.ts';
 
-const dump = (name: string) => readFileSync(new URL(`../../lib/node/snapshot/testdata/${name}.dump`, import.meta.url));
+const dump = (name: string) =>
+  readFileSync(new URL(`../../lib/node/snapshot/testdata/${name}.dump`, import.meta.url));
 const wanted = { ...generations.current, chainId: 55555 };
 
 const address = (i: number) => `0x${i.toString(16).padStart(40, '0')}`;
@@ -23,14 +24,22 @@ const account = (i: number) => ({
 const genesis = (accounts: unknown) => ({
   root: `0x${'0'.repeat(64)}`,
   ...Object.fromEntries(wanted.genesisBlocks.map((key) => [key, 1])),
-  l1Config: { chainId: 55555, ...Object.fromEntries(wanted.genesisContracts.map((key, i) => [key, address(i)])) },
+  l1Config: {
+    chainId: 55555,
+    ...Object.fromEntries(wanted.genesisContracts.map((key, i) => [key, address(i)])),
+  },
   genesis: accounts,
 });
 
 describe('hostile archives and genesis files', () => {
-  test('10,000 damaged beginnings of snapshot archives: reported as what they are', { timeout: 120_000 }, async () => {
+  test('10,000 damaged beginnings of snapshot archives: reported as what they are', {
+    timeout: 120_000,
+  }, async () => {
     const good = [dump('state'), dump('prover')].map((bytes) => bytes.subarray(0, 4096));
-    const edits = fc.array(fc.tuple(fc.nat(4096), fc.uint8Array({ maxLength: 6 })), { minLength: 1, maxLength: 6 });
+    const edits = fc.array(fc.tuple(fc.nat(4096), fc.uint8Array({ maxLength: 6 })), {
+      minLength: 1,
+      maxLength: 6,
+    });
     const bytes = fc.oneof(
       fc.tuple(fc.constantFrom(...good), edits).map(([of, all]) => {
         const copy = Buffer.from(of);
@@ -52,7 +61,10 @@ describe('hostile archives and genesis files', () => {
     });
     await fc.assert(
       fc.asyncProperty(bytes, bytes, async (one, other) => {
-        const headers = await takenOrRefused(() => [readDumpHeader(one), readDumpHeader(other)], one.toString('hex'));
+        const headers = await takenOrRefused(
+          () => [readDumpHeader(one), readDumpHeader(other)],
+          one.toString('hex'),
+        );
         const [first, second] = headers ?? [];
         if (!first || !second) throw new Error('no header');
         const problems = archiveProblems(
@@ -104,9 +116,18 @@ describe('hostile archives and genesis files', () => {
   });
 
   test.each<[string, () => string]>([
-    ['of 200,000 accounts', () => JSON.stringify(genesis(Array.from({ length: 200_000 }, (_, i) => account(i))))],
-    ['of one account 200,000 times', () => JSON.stringify(genesis(Array.from({ length: 200_000 }, () => account(1))))],
-    ['of 200,000 accounts that are none', () => JSON.stringify(genesis(Array.from({ length: 200_000 }, () => null)))],
+    [
+      'of 200,000 accounts',
+      () => JSON.stringify(genesis(Array.from({ length: 200_000 }, (_, i) => account(i)))),
+    ],
+    [
+      'of one account 200,000 times',
+      () => JSON.stringify(genesis(Array.from({ length: 200_000 }, () => account(1)))),
+    ],
+    [
+      'of 200,000 accounts that are none',
+      () => JSON.stringify(genesis(Array.from({ length: 200_000 }, () => null))),
+    ],
     ['nested a million levels deep', () => '['.repeat(1_000_000)],
   ])('a genesis file %s is judged within seconds', { timeout: 60_000 }, async (_, text) => {
     const said = text();

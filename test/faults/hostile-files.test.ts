@@ -30,7 +30,10 @@ function damaged(good: Buffer): fc.Arbitrary<Buffer> {
     maxLength: 4,
   });
   const edited = edits.map((all) =>
-    all.reduce((bytes, [at, cut, put]) => Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)]), good),
+    all.reduce(
+      (bytes, [at, cut, put]) => Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)]),
+      good,
+    ),
   );
   return fc.oneof(
     edited,
@@ -154,7 +157,9 @@ describe('hostile files', () => {
     );
   });
 
-  test('3,000 damaged run records: a page without markup of theirs, or a refusal', { timeout: 240_000 }, async () => {
+  test('3,000 damaged run records: a page without markup of theirs, or a refusal', {
+    timeout: 240_000,
+  }, async () => {
     const file = join(folder, '20241121T164235Z-lab.ndjson');
     const asLines = (events: unknown) =>
       Buffer.from(
@@ -228,7 +233,8 @@ describe('hostile files', () => {
         () => loadPlan(target),
         () => readRecord(target),
       ];
-      for (const read of reads) expect(await takenOrRefused<unknown>(read, target), `${target}`).toBeUndefined();
+      for (const read of reads)
+        expect(await takenOrRefused<unknown>(read, target), `${target}`).toBeUndefined();
     }
   });
 

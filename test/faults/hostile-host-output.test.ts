@@ -93,8 +93,12 @@ async function answered(work: Promise<unknown>): Promise<void> {
 }
 
 describe('hostile output of hosts', () => {
-  test('10,000 replies of random bytes, frame marks and cuts: taken apart or refused', { timeout: 120_000 }, () => {
-    const whole = fc.tuple(fc.integer({ min: 1, max: 6 }), noise).map(([count, printed]) => reply(count, printed));
+  test('10,000 replies of random bytes, frame marks and cuts: taken apart or refused', {
+    timeout: 120_000,
+  }, () => {
+    const whole = fc
+      .tuple(fc.integer({ min: 1, max: 6 }), noise)
+      .map(([count, printed]) => reply(count, printed));
     const replies = fc.oneof(
       noise,
       whole,
@@ -152,7 +156,9 @@ describe('hostile output of hosts', () => {
   ])('a line of four million %s holds nobody up', { timeout: 120_000 }, async (_, one) => {
     const text = one.repeat(4_000_000 / one.length);
     const before = process.cpuUsage();
-    for (const parse of [parseCpu, parseMounts, parseBlockDevices, parseOsRelease] as ((text: string) => unknown)[])
+    for (const parse of [parseCpu, parseMounts, parseBlockDevices, parseOsRelease] as ((
+      text: string,
+    ) => unknown)[])
       parse(text);
     const host = createReader(answering(Buffer.from(text), 'framed'), 'h');
     await Promise.all([
@@ -166,7 +172,9 @@ describe('hostile output of hosts', () => {
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 
-  test('JSON of every form where a document of Docker, lsblk or a node is due', { timeout: 120_000 }, async () => {
+  test('JSON of every form where a document of Docker, lsblk or a node is due', {
+    timeout: 120_000,
+  }, async () => {
     const json = fc.oneof(
       fc.jsonValue(),
       fc.record(
@@ -185,7 +193,10 @@ describe('hostile output of hosts', () => {
         blockdevices: fc.oneof(
           fc.jsonValue(),
           fc.array(
-            fc.record({ path: fc.jsonValue(), size: fc.jsonValue(), children: fc.jsonValue() }, { requiredKeys: [] }),
+            fc.record(
+              { path: fc.jsonValue(), size: fc.jsonValue(), children: fc.jsonValue() },
+              { requiredKeys: [] },
+            ),
           ),
         ),
       }),
@@ -210,7 +221,9 @@ describe('hostile output of hosts', () => {
     await answered(blockNumber(createReader(answering(Buffer.from(deep), 'framed'), 'h'), 'http://x'));
   });
 
-  test('a host that goes on printing is given up, and memory stays bounded', { timeout: 120_000 }, async () => {
+  test('a host that goes on printing is given up, and memory stays bounded', {
+    timeout: 120_000,
+  }, async () => {
     const connection = await connect('here', thisMachine);
     const before = process.memoryUsage().rss;
     await expect(connection.exec('cat /dev/zero', { timeoutSeconds: 60 })).rejects.toThrow(ConnectionLost);

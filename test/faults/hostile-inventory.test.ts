@@ -18,7 +18,9 @@ beforeAll(async () => {
   await mkdir(join(folder, 'inventory'));
   await mkdir(join(folder, '.lab/secrets'), { recursive: true });
   for (const store of ['state', 'pool', 'prover']) {
-    await writeFile(join(folder, `.lab/secrets/${store}_db_password`), `hostile.Pw~${store}\n`, { mode: 0o600 });
+    await writeFile(join(folder, `.lab/secrets/${store}_db_password`), `hostile.Pw~${store}\n`, {
+      mode: 0o600,
+    });
   }
   const zeros = '0'.repeat(64);
   await writeFile(
@@ -220,7 +222,8 @@ const damaged = fc
   .array(fc.tuple(fc.nat(5000), fc.nat(12), piece), { minLength: 1, maxLength: 5 })
   .map((edits) =>
     edits.reduce(
-      (all, [at, cut, put]) => all.slice(0, at % (all.length + 1)) + put + all.slice((at % (all.length + 1)) + cut),
+      (all, [at, cut, put]) =>
+        all.slice(0, at % (all.length + 1)) + put + all.slice((at % (all.length + 1)) + cut),
       good,
     ),
   );
@@ -252,7 +255,8 @@ describe('hostile inventories', () => {
       }),
       { numRuns: documentsTried, seed },
     );
-    // A test that accepts no inventory would prove little of the later steps. One in twenty is accepted.
+    // A test that accepts no inventory would prove little of the later steps. One in twenty is
+    // accepted.
     expect(taken).toBeGreaterThan(documentsTried / 40);
     expect(process.memoryUsage().heapUsed).toBeLessThan(1.5e9);
   });
@@ -296,7 +300,8 @@ describe('hostile inventories', () => {
       () =>
         lines(
           30,
-          (i) => `a${i}: &a${i} [${Array.from({ length: 9 }, () => (i === 0 ? 'x' : `*a${i - 1}`)).join(', ')}]`,
+          (i) =>
+            `a${i}: &a${i} [${Array.from({ length: 9 }, () => (i === 0 ? 'x' : `*a${i - 1}`)).join(', ')}]`,
         ),
     ],
     ['an address of 256 KiB', () => `vars: { network: { l1_rpc_url: "http://${over('a')} " } }`],
@@ -310,7 +315,21 @@ describe('hostile inventories', () => {
   });
 
   test('names with ../, a slash, a NUL or a line break are refused: hosts, groups, and the name of the inventory', async () => {
-    for (const name of ['../x', '..', '.', 'a/b', '/etc', 'a\\b', 'a b', '-a', 'a\nb', 'a\u0000b', '~', '$(x)', '']) {
+    for (const name of [
+      '../x',
+      '..',
+      '.',
+      'a/b',
+      '/etc',
+      'a\\b',
+      'a b',
+      '-a',
+      'a\nb',
+      'a\u0000b',
+      '~',
+      '$(x)',
+      '',
+    ]) {
       for (const path of [
         ['groups', 'rpc', name],
         ['groups', name, 'h'],

@@ -82,7 +82,12 @@ describe('hostile options', () => {
   });
 
   test('5,000 host patterns: hosts, or a refusal', { timeout: 120_000 }, async () => {
-    const host = (name: string, group: string) => ({ name, groups: [group], connection: thisMachine, vars: null });
+    const host = (name: string, group: string) => ({
+      name,
+      groups: [group],
+      connection: thisMachine,
+      vars: null,
+    });
     const hosts = [host('db-1', 'database'), host('rpc-1', 'rpc'), host('a'.repeat(63), 'rpc')];
     const piece = fc.constantFrom(
       '*',
@@ -116,7 +121,9 @@ describe('hostile options', () => {
     const pattern = fc.oneof(
       fc.array(piece, { maxLength: 40 }).map((all) => all.join('')),
       text,
-      fc.array(fc.constantFrom('*a', '*', '?*'), { minLength: 10, maxLength: 400 }).map((all) => `${all.join('')}b`),
+      fc
+        .array(fc.constantFrom('*a', '*', '?*'), { minLength: 10, maxLength: 400 })
+        .map((all) => `${all.join('')}b`),
     );
     await fc.assert(
       fc.asyncProperty(pattern, async (said) => {
@@ -181,7 +188,11 @@ describe('hostile options', () => {
       'a\0b',
     ]) {
       const complained: string[] = [];
-      const code = await reportCommand([record], { folder, say: () => {}, complain: (line) => complained.push(line) });
+      const code = await reportCommand([record], {
+        folder,
+        say: () => {},
+        complain: (line) => complained.push(line),
+      });
       expect(code, record).toBe(3);
       expect(complained.join()).not.toContain('\u001b');
     }

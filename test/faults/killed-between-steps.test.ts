@@ -10,7 +10,10 @@ import { runLight, runLightIn } from './run-light.ts';
 
 const killer = fileURLToPath(new URL('./long/kill-at-boundary.mjs', import.meta.url));
 
-/** The changes of a run, as the killer names them. It ends no run before, during or after one of these. */
+/**
+ * The changes of a run, as the killer names them. It ends no run before, during or after one of
+ * these.
+ */
 const changes = [
   'files: directory /etc/light/node',
   'files: file /etc/light/node/grüße.conf',
@@ -41,7 +44,8 @@ test('script and controller killed between any two steps: nothing is half-writte
   for (;;) {
     const run = await runLightIn({ NODE_OPTIONS: `--import ${killer}`, KILLED: file }, members);
     if (run.exitCode === exitCode.converged) break;
-    // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
+    // Killed, and nothing else: a run that fails by itself could not continue after the previous
+    // kill.
     expect(run.exitCode, run.stderr + run.errorsOf('killed')).toBe(null);
     // Sizes of complete files; no temporary file is left.
     const there = host.run('cd /etc; cat list; find light -type f -printf "%p %s\\n" | sort');

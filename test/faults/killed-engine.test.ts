@@ -30,7 +30,9 @@ beforeAll(async () => {
   return () => scratch.remove();
 });
 
-/** A database with a client that stays connected, and a container that somebody stopped by hand. */
+/**
+ * A database with a client that stays connected, and a container that somebody stopped by hand.
+ */
 beforeEach(async () => {
   await host.run`docker rm -f db by-hand >/dev/null 2>&1; rm -rf /srv/db
     docker run -d --name db --restart unless-stopped --stop-timeout 120 -e POSTGRES_PASSWORD=secret -v /srv/db:/var/lib/postgresql/data ${image} &&
@@ -95,7 +97,9 @@ describe('The Docker engine is killed', () => {
     expect(await status('by-hand')).toBe('exited');
   });
 
-  test('the server restarts: databases are shut down as by Docker itself, and come back', async ({ task }) => {
+  test('the server restarts: databases are shut down as by Docker itself, and come back', async ({
+    task,
+  }) => {
     host = await scratch.reboot();
     await answers();
     // What it wrote while it stopped is lost: nobody reads it without the engine.
@@ -118,16 +122,24 @@ describe('The Docker engine is killed', () => {
     expect(await started()).toBe(before);
   });
 
-  test('the Docker engine is killed (SIGKILL) where its settings say "live-restore": false', async ({ task }) => {
+  test('the Docker engine is killed (SIGKILL) where its settings say "live-restore": false', async ({
+    task,
+  }) => {
     await host.run`sed -i ${'s/"live-restore": true/"live-restore": false/'} ${settings} && systemctl reload docker.service`;
     expect(await outlive.check(host)).toEqual(ok);
     expect(await advice.check(host)).toMatchObject({ note: `${settings} says live-restore: false` });
     const before = await started();
     await host.run`sh -c ${killEngine}`;
-    await until(`[ "$(docker inspect --format '{{.State.StartedAt}}' db)" != ${before} ]`, 'the container has ended');
+    await until(
+      `[ "$(docker inspect --format '{{.State.StartedAt}}' db)" != ${before} ]`,
+      'the container has ended',
+    );
     await answers();
     expect(await status('by-hand')).toBe('exited');
     expect(await log()).not.toContain('was interrupted');
-    measured(task, 'the containers are stopped and started again; one that was stopped by hand stayed stopped');
+    measured(
+      task,
+      'the containers are stopped and started again; one that was stopped by hand stayed stopped',
+    );
   });
 });

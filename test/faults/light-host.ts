@@ -6,8 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { installMissing } from '../install-missing.ts';
 
 /**
- * A server without Docker: its own mounts, processes, network and name, a root in memory that starts as a copy of this machine's,
- * and a real sshd on port 22. A virtual cable connects it to this machine, and can be disconnected.
+ * A server without Docker: its own mounts, processes, network and name, a root in memory that
+ * starts as a copy of this machine's, and a real sshd on port 22. A virtual cable connects it to
+ * this machine, and can be disconnected.
  */
 export interface LightHost {
   readonly name: string;
@@ -70,7 +71,10 @@ export function installForLightHosts(): void {
   ]);
 }
 
-/** Its start, in its namespaces. $1 size of root, $2 address, $3 name, $4 directory of given files, $5 userland. */
+/**
+ * Its start, in its namespaces. $1 size of root, $2 address, $3 name, $4 directory of given files,
+ * $5 userland.
+ */
 const start = `set -eu
 read -r pid rest </proc/self/stat
 mount --make-rprivate /
@@ -152,10 +156,14 @@ export async function startLightHost(name: string, options: LightHostOptions = {
   const pid = await startedAs(name, child);
 
   const inside = (command: string) =>
-    execFileSync('nsenter', ['-t', String(pid), '-m', '-p', '-n', '-u', '-i', '-r', '-w', 'sh', '-c', command], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    execFileSync(
+      'nsenter',
+      ['-t', String(pid), '-m', '-p', '-n', '-u', '-i', '-r', '-w', 'sh', '-c', command],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
   const processes = (pattern: RegExp) => processesOf(pid).filter((each) => pattern.test(commandLine(each)));
   return {
     name,
@@ -181,7 +189,19 @@ export async function startLightHost(name: string, options: LightHostOptions = {
     slow(rate) {
       const words = ['dev', wire, 'root'];
       if (rate === undefined) execFileSync('tc', ['qdisc', 'del', ...words]);
-      else execFileSync('tc', ['qdisc', 'add', ...words, 'tbf', 'rate', rate, 'burst', '64kb', 'latency', '200ms']);
+      else
+        execFileSync('tc', [
+          'qdisc',
+          'add',
+          ...words,
+          'tbf',
+          'rate',
+          rate,
+          'burst',
+          '64kb',
+          'latency',
+          '200ms',
+        ]);
     },
     cable: (state) => void execFileSync('ip', ['-n', wire, 'link', 'set', 'eth0', state]),
     die: () => void child.kill('SIGKILL'),
@@ -233,7 +253,10 @@ UsePAM no
 `;
 }
 
-/** A network namespace and a veth pair to it. The addresses are of the block for network tests (RFC 2544). */
+/**
+ * A network namespace and a veth pair to it. The addresses are of the block for network tests (RFC
+ * 2544).
+ */
 function layCable(): { readonly wire: string; readonly address: string } {
   for (let tries = 0; tries < 20; tries += 1) {
     const number = Math.floor(Math.random() * 2 ** 15);

@@ -1,5 +1,6 @@
 #!/usr/bin/env zx
-// A playbook for light hosts: a few files, and one task with a check and a change of configurable duration.
+// A playbook for light hosts: a few files, and one task with a check and a change of configurable
+// duration.
 import { writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { commandLine } from '../../lib/start/command-line.mjs';
@@ -32,7 +33,9 @@ const files = role(
     file('/etc/light/node/grüße.conf').content('Gruß = "schön"\n'),
     line('/etc/list', 'two'),
     ...(vars.files_in_one_task > 0 ? [filesInOneTask(vars.files_in_one_task)] : []),
-    ...(vars.large_file_bytes > 0 ? [file('/etc/light/large').content('x'.repeat(vars.large_file_bytes))] : []),
+    ...(vars.large_file_bytes > 0
+      ? [file('/etc/light/large').content('x'.repeat(vars.large_file_bytes))]
+      : []),
   ],
 );
 

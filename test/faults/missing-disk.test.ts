@@ -146,7 +146,9 @@ describe('a disk with data', () => {
     await host.run`systemctl stop docker.socket docker.service && umount /data`;
     const other = await text('findmnt -rno SOURCE --mountpoint /var/lib/docker');
     await host.run`mount ${other} /data`;
-    expect((await refused(dataIsInItsPlace(await place())))[0]).toMatch(`${gone()}: another one is there (UUID `);
+    expect((await refused(dataIsInItsPlace(await place())))[0]).toMatch(
+      `${gone()}: another one is there (UUID `,
+    );
     await host.run`umount /data && mkdir -p /mnt/whole && mount ${device} /mnt/whole && mkdir -p /mnt/whole/old && mount --bind /mnt/whole/old /data`;
     expect((await refused(dataIsInItsPlace(await place())))[0]).toBe(
       '/data/pool-db is in another folder of its file system (/old/pool-db, and it was in /pool-db)',

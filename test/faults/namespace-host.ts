@@ -13,9 +13,10 @@ export const canary = 'rpc-canary';
 export type ShellName = 'dash' | 'bash' | 'busybox';
 
 /**
- * A host for untrusted scripts: this machine's own files under an overlay that is removed after the test, with its own namespaces
- * for mounts, processes and network. Programs that need more than files (systemd, Docker, apt, curl, git) are stand-ins that
- * print little and succeed; shells, coreutils, awk and sed are the real ones.
+ * A host for untrusted scripts: this machine's own files under an overlay that is removed after
+ * the test, with its own namespaces for mounts, processes and network. Programs that need more
+ * than files (systemd, Docker, apt, curl, git) are stand-ins that print little and succeed;
+ * shells, coreutils, awk and sed are the real ones.
  */
 export interface NamespaceHost {
   readonly writer: TestHost;
@@ -24,7 +25,9 @@ export interface NamespaceHost {
   stop(): void;
 }
 
-/** Stand-ins. Every unit runs at once, in the shell under test, as systemd would run it by /bin/sh. */
+/**
+ * Stand-ins. Every unit runs at once, in the shell under test, as systemd would run it by /bin/sh.
+ */
 const standIns: Readonly<Record<string, string>> = {
   [canary]: 'echo ran >> /canary-ran',
   systemctl: 'case "$1" in show) exit 0;; esac; exit 0',
@@ -75,9 +78,13 @@ cp -a ${folder}/sh usr/bin/sh.new && mv usr/bin/sh.new usr/bin/sh
 [ -e dev/null ] || mknod -m 666 dev/null c 1 3
 echo ready
 exec sleep 100000`;
-  const holder = spawn('unshare', ['--mount', '--pid', '--net', '--fork', '--kill-child', 'sh', '-c', setUp], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const holder = spawn(
+    'unshare',
+    ['--mount', '--pid', '--net', '--fork', '--kill-child', 'sh', '-c', setUp],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   return { ...openHost(holder, folder), stop: () => stop(holder, folder) };
 }
 
@@ -102,7 +109,9 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
       child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
       child.stdin.on('error', () => {});
       child.stdin.end(input);
-      const code = await new Promise<number>((resolve) => child.on('close', (ended) => resolve(ended ?? 255)));
+      const code = await new Promise<number>((resolve) =>
+        child.on('close', (ended) => resolve(ended ?? 255)),
+      );
       return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
     },
     async close() {},
@@ -114,14 +123,18 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
     canaryRuns() {
       const pid = String(innerProcess(holder));
       const read = 'cat /canary-ran 2>/dev/null || :';
-      return execFileSync('nsenter', ['-t', pid, '-m', 'chroot', root, 'sh', '-c', read], { encoding: 'utf8' });
+      return execFileSync('nsenter', ['-t', pid, '-m', 'chroot', root, 'sh', '-c', read], {
+        encoding: 'utf8',
+      });
     },
   };
 }
 
 /** unshare stays outside of the process namespace; its child is inside. */
 function innerProcess(holder: ChildProcess): number {
-  return Number(execFileSync('cat', [`/proc/${holder.pid}/task/${holder.pid}/children`], { encoding: 'utf8' }).trim());
+  return Number(
+    execFileSync('cat', [`/proc/${holder.pid}/task/${holder.pid}/children`], { encoding: 'utf8' }).trim(),
+  );
 }
 
 function stop(holder: ChildProcess, folder: string): void {

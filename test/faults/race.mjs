@@ -1,7 +1,8 @@
 #!/usr/bin/env zx
-// Concurrent deploys of the synchronizer on the lab, in random orders: two controllers at once, one of them maybe with a stale
-// inventory, servers that stop and start, controllers that are killed, synchronizers that others start. A sampler checks every
-// process of the lab's hosts and proves that no controller ever started a second synchronizer.
+// Concurrent deploys of the synchronizer on the lab, in random orders: two controllers at once,
+// one of them maybe with a stale inventory, servers that stop and start, controllers that are
+// killed, synchronizers that others start. A sampler checks every process of the lab's hosts and
+// proves that no controller ever started a second synchronizer.
 //
 //   npm run race -- --orders 200 --seed 7 --minutes 15
 import { spawn } from 'node:child_process';
@@ -40,11 +41,15 @@ const onHost = (host, script) => quiet({ input: script })`docker exec -i rpc-lab
 
 /** @param {readonly string[]} args */
 function controller(args) {
-  const child = spawn(process.execPath, ['node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--yes', ...args], {
-    cwd: projectRoot,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
-  });
+  const child = spawn(
+    process.execPath,
+    ['node_modules/zx/build/cli.js', 'playbooks/deploy.mjs', '--yes', ...args],
+    {
+      cwd: projectRoot,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1' },
+    },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   /** @type {Promise<{ code: number | null, output: string }>} */
@@ -53,8 +58,8 @@ function controller(args) {
 }
 
 /**
- * The lab's inventory under another name, so that the lab is not started first; and an outdated one in which rpc-1 is the
- * Database+Sync server. Both with their files in their own directory.
+ * The lab's inventory under another name, so that the lab is not started first; and an outdated
+ * one in which rpc-1 is the Database+Sync server. Both with their files in their own directory.
  */
 function writeInventories() {
   const text = readFileSync(join(projectRoot, 'inventory/lab.yaml'), 'utf8');
@@ -63,12 +68,18 @@ function writeInventories() {
   const [database, rpc] = ['database', 'rpc'].map((group) => document.toJS().groups[group]);
   const { 'rpc-1': first, ...others } = rpc;
   document.setIn(['groups', 'database'], document.createNode({ 'rpc-1': { ...first, region: 'lab-1' } }));
-  document.setIn(['groups', 'rpc'], document.createNode({ 'db-1': { address: database['db-1'].address }, ...others }));
+  document.setIn(
+    ['groups', 'rpc'],
+    document.createNode({ 'db-1': { address: database['db-1'].address }, ...others }),
+  );
   document.setIn(['vars', 'paths'], document.createNode({ deployment: '/opt/stale/rpc-node' }));
   writeFileSync(stale, document.toString({ lineWidth: 0 }));
 }
 
-/** @param {readonly string[]} args @throws Error if the lab cannot be brought to the start of the races */
+/**
+ * @param {readonly string[]} args @throws Error if the lab cannot be brought to the start of the
+ * races
+ */
 async function prepare(...args) {
   const { code, output } = await controller(args).ended;
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${output}`);
@@ -88,7 +99,10 @@ const optionSets = (database) => [
   ['--limit', 'database', '--role', 'one-synchronizer', '--role', 'sync'],
 ];
 
-/** A foreign synchronizer, as far as it is visible from outside: its command line, and nothing in the database. */
+/**
+ * A foreign synchronizer, as far as it is visible from outside: its command line, and nothing in
+ * the database.
+ */
 const foreignWords = `-c 'trap "kill \\$!" TERM; sleep 600 & wait' /app/zkevm-node run --components synchronizer foreign`;
 const foreignStarts = /** @type {const} */ ([
   ['container', `docker run -d --name twin --entrypoint sh ${databaseImage} ${foreignWords}`],
@@ -207,7 +221,8 @@ try {
     const { beside, starts } = sampler.seen();
     started += starts;
     if (beside.length > 0) wrong += 1;
-    for (const code of ends) endings.set(String(code ?? 'killed'), (endings.get(String(code ?? 'killed')) ?? 0) + 1);
+    for (const code of ends)
+      endings.set(String(code ?? 'killed'), (endings.get(String(code ?? 'killed')) ?? 0) + 1);
     console.log(
       `${beside.length > 0 ? 'TWO ' : ''}${seed}: ${words.join('; ')}; ${starts} started in ${Math.round((Date.now() - from) / 1000)} s ${beside.join(', ')}`,
     );

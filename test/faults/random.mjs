@@ -1,4 +1,7 @@
-/** @typedef {{ below(limit: number): number, chance(share: number): boolean, of<T>(items: readonly T[]): T }} Random */
+/**
+ * @typedef {{ below(limit: number): number, chance(share: number): boolean, of<T>(items: readonly
+ * T[]): T }} Random
+ */
 
 /**
  * Pseudo-random numbers, the same for the same seed (mulberry32).

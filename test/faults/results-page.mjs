@@ -1,4 +1,7 @@
-/** @typedef {{ title: string, ancestorTitles: string[], status: string, duration?: number, meta: { measured?: string } }} Result as vitest reports it */
+/**
+ * @typedef {{ title: string, ancestorTitles: string[], status: string, duration?: number, meta: {
+ * measured?: string } }} Result as vitest reports it
+ */
 
 const mark = '<!-- table -->\n';
 const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
@@ -26,8 +29,8 @@ function suiteOf({ ancestorTitles }) {
 }
 
 /**
- * Puts results into the tables of a page, below its mark: each suite is a section, each test a row. Rows of tests that did not run
- * now stay.
+ * Puts results into the tables of a page, below its mark: each suite is a section, each test a
+ * row. Rows of tests that did not run now stay.
  *
  * @param {string} page
  * @param {readonly Result[]} results
@@ -52,7 +55,10 @@ export function withResults(page, results, day) {
   return `${before}${mark}${tables.join('')}`;
 }
 
-/** @param {string} text @returns {Map<string, Map<string, string>>} rows by title, and within it by the first cell */
+/**
+ * @param {string} text @returns {Map<string, Map<string, string>>} rows by title, and within it by
+ * the first cell
+ */
 function sectionsOf(text) {
   const sections = text.split(/^## /m).slice(1);
   return new Map(

@@ -89,7 +89,9 @@ export async function runLightIn(
     child.on('close', resolve);
   });
   const seconds = (performance.now() - began) / 1000;
-  const peak = existsSync(join(directory, 'peak')) ? Number(readFileSync(join(directory, 'peak'), 'utf8')) / 1024 : NaN;
+  const peak = existsSync(join(directory, 'peak'))
+    ? Number(readFileSync(join(directory, 'peak'), 'utf8')) / 1024
+    : NaN;
   forget(basename(inventory, '.yaml'));
   rmSync(directory, { recursive: true });
 
@@ -116,7 +118,13 @@ export async function runLightIn(
 function inventoryOf(members: readonly Member[]): string {
   const hosts = members.map(({ host, inventory }) => [
     host.name,
-    { address: host.address, user: 'root', host_key: host.hostKey, identity_file: host.clientKey, ...inventory },
+    {
+      address: host.address,
+      user: 'root',
+      host_key: host.hostKey,
+      identity_file: host.clientKey,
+      ...inventory,
+    },
   ]);
   // JSON is YAML.
   return JSON.stringify({ groups: { light: Object.fromEntries(hosts) } });

@@ -1,5 +1,10 @@
-/** The seed of random faults: the same seed gives the same faults. From FAULTS_SEED, or a fixed one. */
+/**
+ * The seed of random faults: the same seed gives the same faults. From FAULTS_SEED, or a fixed
+ * one.
+ */
 export const seed = Number(process.env.FAULTS_SEED ?? 20240501);
 
-/** Whether each fault is injected in every form (npm run faults), or once of each kind (npm test). */
+/**
+ * Whether each fault is injected in every form (npm run faults), or once of each kind (npm test).
+ */
 export const inEveryForm = process.env.FAULTS === 'all';

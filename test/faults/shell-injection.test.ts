@@ -105,7 +105,10 @@ const full = {
       restore_with: 'source',
       source: { repository: 'http://git.example/node.git', ref: 'v3.1.0', go_version: '1.21' },
     },
-    node_config: { Log: { Environment: 'production', Level: 'info', Outputs: ['stderr'] }, RPC: { '+New': 'x' } },
+    node_config: {
+      Log: { Environment: 'production', Level: 'info', Outputs: ['stderr'] },
+      RPC: { '+New': 'x' },
+    },
     prover_config: { '+new': 'x' },
     time_servers: ['t.example'],
     postgresql_repository: 'http://p.example/pgdg',
@@ -121,14 +124,21 @@ const full = {
     gateway: {
       rollback: 'none',
       shared: { address: '192.0.2.8/24', interface: 'eth0' },
-      tls: { acme: { email: 'ops@a.example', directory: 'https://a.example/directory' }, names: ['rpc.example'] },
+      tls: {
+        acme: { email: 'ops@a.example', directory: 'https://a.example/directory' },
+        names: ['rpc.example'],
+      },
     },
     replica: { password: 'file:secret', use: 'rep-1' },
     monitoring: {
       scrape_from: ['192.0.2.7'],
       clients: ['192.0.2.6'],
       receivers: [
-        { name: 'ops', severity: 'warning', configs: { webhook_configs: [{ url: 'http://o.example/hook' }] } },
+        {
+          name: 'ops',
+          severity: 'warning',
+          configs: { webhook_configs: [{ url: 'http://o.example/hook' }] },
+        },
       ],
       certificates: ['/etc/ssl/certs/x.pem'],
       drift_check: { user: 'x' },
@@ -178,7 +188,9 @@ function withValue(changes: readonly (readonly [Path, unknown])[]): string {
   return document.toString({ lineWidth: 0 });
 }
 
-async function load(changes: readonly (readonly [Path, unknown])[]): Promise<Inventory<Variables> | undefined> {
+async function load(
+  changes: readonly (readonly [Path, unknown])[],
+): Promise<Inventory<Variables> | undefined> {
   const file = join(folder, 'inventory.yaml');
   writeFileSync(file, withValue(changes));
   return takenOrRefused(() => loadDeployment(file), changes);
@@ -189,7 +201,10 @@ type Change = readonly [Path, string];
 /** How many ways of an injection each field takes: a second one doubles the time. */
 const formsOfField = inEveryForm ? 2 : 1;
 
-/** Rounds of the same inventory with injected text in as many fields as possible, each field in several ways. */
+/**
+ * Rounds of the same inventory with injected text in as many fields as possible, each field in
+ * several ways.
+ */
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
   const leftOver: Change[] = [];
@@ -199,7 +214,8 @@ async function acceptedRounds(): Promise<Change[][]> {
       /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
     ]);
     const taken: Change[] = [];
-    for (const form of forms) if (taken.length < formsOfField && (await load([[at, form]]))) taken.push([at, form]);
+    for (const form of forms)
+      if (taken.length < formsOfField && (await load([[at, form]]))) taken.push([at, form]);
     for (const [round, change] of taken.entries()) {
       const others = rounds[round] ?? [];
       // Some fields have to agree with each other.
@@ -219,7 +235,17 @@ const facts: Facts = {
   kernel: '6.1',
   cpu: { count: 64, mhz: 3100, model: 'x', flags: ['avx2', 'bmi2', 'adx'] },
   memory: 256e9,
-  mounts: [{ target: '/', source: '/dev/vda1', type: 'ext4', options: ['rw'], size: 1e12, available: 9e11, ...whole }],
+  mounts: [
+    {
+      target: '/',
+      source: '/dev/vda1',
+      type: 'ext4',
+      options: ['rw'],
+      size: 1e12,
+      available: 9e11,
+      ...whole,
+    },
+  ],
   blockDevices: [
     {
       path: '/dev/vda1',
@@ -276,7 +302,11 @@ const hostileFacts: Facts = {
   hostname: hostile,
 };
 
-async function resourcesOf(inventory: Inventory<Variables>, name: string, of: Facts): Promise<readonly Resource[]> {
+async function resourcesOf(
+  inventory: Inventory<Variables>,
+  name: string,
+  of: Facts,
+): Promise<readonly Resource[]> {
   const host = inventory.hosts.find((each) => each.name === name);
   if (!host) throw new Error(`no host ${name}`);
   const all = await Promise.all(
@@ -285,7 +315,14 @@ async function resourcesOf(inventory: Inventory<Variables>, name: string, of: Fa
       // A component that does not belong on this host.
       return Promise.resolve()
         .then(() =>
-          role.resources({ host, vars: host.vars, facts: of, hosts: inventory.hosts, includes: () => true, given }),
+          role.resources({
+            host,
+            vars: host.vars,
+            facts: of,
+            hosts: inventory.hosts,
+            includes: () => true,
+            given,
+          }),
         )
         .catch(() => []);
     }),
@@ -301,16 +338,20 @@ const unproblematic = (work: Promise<unknown>) => work.catch(() => undefined);
 describe('shell injection', () => {
   test('the inventory of these tests has every text field of the schema', () => {
     const { definitions } = JSON.parse(schemaText());
-    const found = new Set(texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')));
+    const found = new Set(
+      texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')),
+    );
     const fields = (schema: JsonSchema, at: string): string[] => {
-      // Files of a certificate and manifests are read on the controller, without a shell; a manifest is in place of the archives.
+      // Files of a certificate and manifests are read on the controller, without a shell; a
+      // manifest is in place of the archives.
       if (/\.(node_config|prover_config|gateway\.tls|snapshot\.(manifest|from))$/.test(at)) return [];
       const { properties, items, anyOf } = schema as {
         properties?: Record<string, JsonSchema>;
         items?: JsonSchema;
         anyOf?: JsonSchema[];
       };
-      if (properties) return Object.entries(properties).flatMap(([key, inner]) => fields(inner, `${at}.${key}`));
+      if (properties)
+        return Object.entries(properties).flatMap(([key, inner]) => fields(inner, `${at}.${key}`));
       if (items) return fields(items, at);
       if (anyOf) return anyOf.flatMap((each) => fields(each, at));
       return (schema as { type?: string }).type === 'string' ? [at] : [];

@@ -34,7 +34,10 @@ afterAll(() => rmSync(top, { recursive: true, force: true }));
 interface Place {
   /** The attacker's. */
   readonly folder: string;
-  /** Root's. It has all names that root changes in the folder: a folder that is a link would lead to them. */
+  /**
+   * Root's. It has all names that root changes in the folder: a folder that is a link would lead
+   * to them.
+   */
   readonly victim: string;
 }
 
@@ -53,7 +56,9 @@ function newPlace(): Place {
 /** All of a tree, with what any change leaves: its times, its links. */
 function listing(path: string): string[] {
   const { mode, uid, gid, size, ctimeMs, nlink } = lstatSync(path);
-  const content = lstatSync(path).isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : '';
+  const content = lstatSync(path).isFile()
+    ? createHash('sha256').update(readFileSync(path)).digest('hex')
+    : '';
   const below = lstatSync(path).isDirectory() ? readdirSync(path).sort() : [];
   return [
     [path, mode.toString(8), uid, gid, size, ctimeMs, nlink, content].join(' '),
@@ -139,6 +144,9 @@ describe('Names that another user swaps while root uses them', () => {
       expect.soft(listing(place.victim), kind[0]).toEqual(before);
     }
     expect(counts.made).toBeGreaterThan(0);
-    measured(task, `${counts.made + counts.refused} changes: ${counts.refused} refused, nothing of root's changed`);
+    measured(
+      task,
+      `${counts.made + counts.refused} changes: ${counts.refused} refused, nothing of root's changed`,
+    );
   });
 });

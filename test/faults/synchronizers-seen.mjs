@@ -1,4 +1,5 @@
-// Finds the running synchronizers of the lab's hosts by their processes, which are processes of this machine as well.
+// Finds the running synchronizers of the lab's hosts by their processes, which are processes of
+// this machine as well.
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Milliseconds between two samples. */
@@ -11,17 +12,25 @@ const grown = 40;
 /**
  * Samples continuously, until it is stopped.
  *
- * @param {readonly string[]} hosts ids of the lab's containers: processes outside of them are not the lab's
- * @returns `seen`: since `forget`, how many synchronizers of a deployment were started, and which of them beside another
+ * @param {readonly string[]} hosts ids of the lab's containers: processes outside of them are not
+ * the lab's
+ * @returns `seen`: since `forget`, how many synchronizers of a deployment were started, and which
+ * of them beside another
  */
 export function synchronizersSeen(hosts) {
   /** @type {Map<string, Synchronizer>} by process */
   let running = new Map();
-  /** How often a process was seen as something else: a young one may become a synchronizer. @type {Map<string, number>} */
+  /**
+   * How often a process was seen as something else: a young one may become a synchronizer. @type
+   * {Map<string, number>}
+   */
   let others = new Map();
   /** @type {string[]} */
   let beside = [];
-  /** Containers of a deployment that have run: restarts by Docker itself count for no controller. @type {Set<string>} */
+  /**
+   * Containers of a deployment that have run: restarts by Docker itself count for no controller.
+   * @type {Set<string>}
+   */
   let containers = new Set();
   let before = 0;
   let samples = 0;
@@ -70,9 +79,13 @@ export function synchronizersSeen(hosts) {
 }
 
 /** @param {Synchronizer} one */
-const describe = ({ pid, container, foreign }) => (foreign ? `foreign process ${pid}` : container.slice(0, 12));
+const describe = ({ pid, container, foreign }) =>
+  foreign ? `foreign process ${pid}` : container.slice(0, 12);
 
-/** @param {string} pid @param {readonly string[]} hosts @returns {Synchronizer | undefined} undefined for other and ended processes */
+/**
+ * @param {string} pid @param {readonly string[]} hosts @returns {Synchronizer | undefined}
+ * undefined for other and ended processes
+ */
 function synchronizerOf(pid, hosts) {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');

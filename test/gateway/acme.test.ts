@@ -32,10 +32,17 @@ const [first, second, nobody] = ['127.0.7.101', '127.0.7.102', '127.0.7.103'];
 const server = { acme: 28300, roots: 28301, dns: 28302, names: 28303 };
 const directory = `https://127.0.0.1:${server.acme}/dir`;
 
-async function contextOf(name: string, names: readonly string[] = ['rpc.example', 'www.example'], from = directory) {
+async function contextOf(
+  name: string,
+  names: readonly string[] = ['rpc.example', 'www.example'],
+  from = directory,
+) {
   const inventory = await labDeployment([
     [['groups', 'rpc'], { 'rpc-1': { address: '127.0.7.1' } }],
-    [['groups', 'gateway'], { 'gw-1': { address: first }, 'gw-2': { address: second, vars: { gateway: otherPorts } } }],
+    [
+      ['groups', 'gateway'],
+      { 'gw-1': { address: first }, 'gw-2': { address: second, vars: { gateway: otherPorts } } },
+    ],
     [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
     [['vars', 'gateway'], { ...ports, tls: { acme: { email: 'ops@rpc.example', directory: from }, names } }],
   ]);
@@ -59,7 +66,10 @@ let gateways: Gateway[] = [];
 let rpc: RpcHost;
 let root: string;
 
-/** This machine as gw-1, with files of its own under /etc, /run, /usr/local/lib, /var/lib and /var/log. `systemctl` reloads its HAProxy. */
+/**
+ * This machine as gw-1, with files of its own under /etc, /run, /usr/local/lib, /var/lib and
+ * /var/log. `systemctl` reloads its HAProxy.
+ */
 async function startHost() {
   const own = ['etc', 'usr/local/lib', 'var/lib', 'var/log'];
   const mounts = `
@@ -97,7 +107,10 @@ async function startHost() {
   return { inside, writer: fakeHost([], { $: shell(answer), run }) };
 }
 
-/** Pebble, a server of ACME for tests, and the names that it knows: all are at the first gateway, if not said otherwise. */
+/**
+ * Pebble, a server of ACME for tests, and the names that it knows: all are at the first gateway,
+ * if not said otherwise.
+ */
 async function startPebble(): Promise<void> {
   const subject = ['-subj', '/CN=pebble', '-addext', 'subjectAltName=IP:127.0.0.1'];
   const files = ['-keyout', 'acme.key', '-out', 'acme.crt'];
@@ -128,7 +141,9 @@ async function startPebble(): Promise<void> {
 
 function start(program: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): void {
   const out = process.env.SHOW ? 'inherit' : 'ignore';
-  programs.push(spawn(program, words, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', out, out] }));
+  programs.push(
+    spawn(program, words, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', out, out] }),
+  );
 }
 
 const curl = (path: string) =>
@@ -162,7 +177,10 @@ describe.skipIf(!inEveryForm)('certificates by ACME', () => {
     ]);
     folder = await mkdtemp(join(tmpdir(), 'acme-'));
     await mkdir(join(folder, 'bin'));
-    await copyFile(fileURLToPath(new URL('../../templates/host/acme.sh', import.meta.url)), join(folder, 'acme.sh'));
+    await copyFile(
+      fileURLToPath(new URL('../../templates/host/acme.sh', import.meta.url)),
+      join(folder, 'acme.sh'),
+    );
     await startPebble();
     host = await startHost();
     rpc = rpcHost('rpc-1', '127.0.7.1', rpcPorts);
@@ -191,7 +209,10 @@ describe.skipIf(!inEveryForm)('certificates by ACME', () => {
         .replaceAll('127.0.0.1:8402', `${second}:8402`);
     gateways = [await startGateway(await contextOf('gw-1'), onThisMachine(first), host.inside)];
     gateways.push(await startGateway(await contextOf('gw-2'), other, host.inside));
-    await writeFile(join(folder, 'bin/systemctl'), `#!/bin/sh\n[ "$1" != reload ] || kill -USR2 ${gateways[0]?.pid}\n`);
+    await writeFile(
+      join(folder, 'bin/systemctl'),
+      `#!/bin/sh\n[ "$1" != reload ] || kill -USR2 ${gateways[0]?.pid}\n`,
+    );
     await chmod(join(folder, 'bin/systemctl'), 0o755);
     await expect(ask()).rejects.toThrow(/self-signed certificate/);
     expect(await (await certificate()).check(host.writer)).toMatchObject({
@@ -263,7 +284,9 @@ describe.skipIf(!inEveryForm)('certificates by ACME', () => {
     expect(await issued.check(host.writer)).toEqual(ok);
     expect(await serial()).not.toBe(before);
     const other = await certificate(names, directory.replace('127.0.0.1', 'localhost'));
-    expect(await other.check(host.writer)).toMatchObject({ differences: [{ what: 'issued by', was: directory }] });
+    expect(await other.check(host.writer)).toMatchObject({
+      differences: [{ what: 'issued by', was: directory }],
+    });
   });
 
   test('a name that does not lead to a gateway is refused with the words of the server, and the old certificate stays', async () => {

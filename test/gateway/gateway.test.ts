@@ -19,7 +19,10 @@ const names = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'];
 async function contextOf(changes: Changes = []): Promise<RenderContext> {
   const inventory = await labDeployment([
     [['groups', 'database', 'db-1', 'address'], '127.0.7.100'],
-    [['groups', 'rpc'], Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }]))],
+    [
+      ['groups', 'rpc'],
+      Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }])),
+    ],
     [['groups', 'gateway'], { 'gw-1': { address: '127.0.7.101' } }],
     [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
     [['vars', 'gateway'], { ...ports, most_behind: 5 }],
@@ -56,7 +59,9 @@ async function hostOf(from: string): Promise<string> {
 /** The reason of each host that does not serve. */
 async function out(): Promise<Record<string, string | null>> {
   const fleet = await gateway.fleet();
-  return Object.fromEntries(fleet.hosts.filter(({ serves }) => !serves).map(({ host, reason }) => [host, reason]));
+  return Object.fromEntries(
+    fleet.hosts.filter(({ serves }) => !serves).map(({ host, reason }) => [host, reason]),
+  );
 }
 
 function grow(): void {
@@ -74,7 +79,8 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const clients = Array.from({ length: 40 }, (_, at) => `127.0.8.${at + 1}`);
       const first = await Promise.all(clients.map(hostOf));
       expect([...new Set(first)].sort()).toEqual(names);
-      for (let round = 0; round < 5; round += 1) expect(await Promise.all(clients.map(hostOf))).toEqual(first);
+      for (let round = 0; round < 5; round += 1)
+        expect(await Promise.all(clients.map(hostOf))).toEqual(first);
     });
 
     test('a host that is too far behind is out within 5 s and comes back when it has caught up', async () => {
@@ -116,7 +122,8 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
 
     test('a stalled chain takes no host out', async () => {
-      // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
+      // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own
+      // on only after that.
       await sleep(6000);
       expect(await out()).toEqual({});
     });
@@ -258,7 +265,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const waiting = clients.map(open);
       named('rpc-2').height += 20;
       // Its first good round: it serves after two more.
-      await until(async () => (await stateOf())?.height === named('rpc-2').height, 'rpc-2 is back at the head');
+      await until(
+        async () => (await stateOf())?.height === named('rpc-2').height,
+        'rpc-2 is back at the head',
+      );
       await gateway.undrain('rpc-2');
       expect(await Promise.all(waiting)).toEqual(clients.map(() => [101, 'rpc-2']));
     });
@@ -328,7 +338,8 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         await sleep(20);
       }
     })();
-    // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on only after that.
+    // HAProxy waits 5 s after its start for the table of an earlier process, and passes its own on
+    // only after that.
     await sleep(9000);
     await gateway.reload(await contextOf([[['vars', 'gateway', 'most_behind'], 7]]));
     await sleep(3000);
@@ -359,7 +370,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         { code: -32005, message: 'a batch of more than 3 requests' },
       ]);
       const long = await get({ port: ports.http, body: [{ ...call('who'), params: ['x'.repeat(300_000)] }] });
-      expect([long.status, JSON.parse(long.text).error.message]).toEqual([413, 'a batch of more than 200000 bytes']);
+      expect([long.status, JSON.parse(long.text).error.message]).toEqual([
+        413,
+        'a batch of more than 200000 bytes',
+      ]);
       const single = await get({ port: ports.http, body: { ...call('who'), params: ['x'.repeat(400_000)] } });
       expect(single.status).toBe(200);
     });
@@ -377,12 +391,17 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       ]) {
         const { status, text } = await get({ port: ports.http, body });
         expect([400, 413], body.trim().slice(0, 20)).toContain(status);
-        expect(JSON.parse(text).error.message).toMatch(/^(this is not a JSON-RPC request|a batch of more than .*)$/);
+        expect(JSON.parse(text).error.message).toMatch(
+          /^(this is not a JSON-RPC request|a batch of more than .*)$/,
+        );
       }
       // Headers take room of the body.
       const headers = { 'x-a': 'a'.repeat(60_000) };
       const cut = await get({ port: ports.http, body: batch + ' '.repeat(199_000 - batch.length), headers });
-      expect([cut.status, JSON.parse(cut.text).error.message]).toEqual([431, 'headers of more than 32768 bytes']);
+      expect([cut.status, JSON.parse(cut.text).error.message]).toEqual([
+        431,
+        'headers of more than 32768 bytes',
+      ]);
       expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
     });
 
@@ -401,7 +420,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     test('a client that asks too often gets an error, and others do not', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
       const many = await Promise.all(
-        Array.from({ length: 30 }, () => get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' })),
+        Array.from({ length: 30 }, () =>
+          get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' }),
+        ),
       );
       const refused = many.filter(({ status }) => status === 429);
       expect(refused.length).toBeGreaterThan(10);
@@ -442,7 +463,8 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(headers['strict-transport-security']).toBe('max-age=63072000');
       await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
       const offered = (...options: string[]) =>
-        spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' }).status;
+        spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' })
+          .status;
       expect(offered('-tls1_2', '-cipher', 'ECDHE-RSA-AES128-GCM-SHA256')).toBe(0);
       // RSA for the exchange of keys, CBC, and old versions.
       for (const cipher of ['AES128-SHA', 'AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA'])

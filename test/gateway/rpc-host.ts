@@ -79,7 +79,12 @@ async function answerTo(host: RpcHost, { id, method, params = [] }: Call, reques
   return { jsonrpc: '2.0', id, result: resultOf(host, method, params, request) };
 }
 
-function resultOf(host: RpcHost, method: string, [which]: readonly unknown[], request: IncomingMessage): unknown {
+function resultOf(
+  host: RpcHost,
+  method: string,
+  [which]: readonly unknown[],
+  request: IncomingMessage,
+): unknown {
   if (method === 'eth_blockNumber') return hex(host.height);
   if (method !== 'eth_getBlockByNumber') {
     return { host: host.name, height: host.height, from: request.headers['x-forwarded-for'] };

@@ -63,7 +63,9 @@ test('what every user of a host may read has no address and no script of long wo
   await sampling;
   expect(Number(await inHost('root', `wc -l <${seen}.samples`))).toBeGreaterThan(3);
   // The unit of the job that failed is still there.
-  expect(await inHost('nobody', 'systemctl show arguments-job.service')).toContain('http://172.30.77.10:8080');
+  expect(await inHost('nobody', 'systemctl show arguments-job.service')).toContain(
+    'http://172.30.77.10:8080',
+  );
   expect(shown).toBe('');
   expect(await inHost('root', `cat ${seen}`)).toBe('');
 });

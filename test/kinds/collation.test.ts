@@ -6,7 +6,8 @@ import { collationsAgree } from '../../lib/node/databases/collation.ts';
 import { contextOf } from '../../lib/node/testing/role-context.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
-// A real PostgreSQL 15 whose sorting rules are those of ICU: the C library here has none with a version.
+// A real PostgreSQL 15 whose sorting rules are those of ICU: the C library here has none with a
+// version.
 
 let postgres: Postgres;
 

@@ -14,7 +14,8 @@ import { converge } from './converge.ts';
 import { installDocker, postgresImage } from './install-docker.ts';
 import { scratchHost } from './scratch.ts';
 
-// A real Docker engine: what containers of an RPC server resolve and reach, and the network that they are in.
+// A real Docker engine: what containers of an RPC server resolve and reach, and the network that
+// they are in.
 
 let host: TestHost;
 let address: string;
@@ -109,9 +110,9 @@ give the containers a network that nothing else uses: container_subnet in the in
   ]);
   await start(own, subnet);
   expect(await network.check(host)).toEqual(ok);
-  expect((await host.$`docker network inspect --format ${'{{json .IPAM.Config}}'} rpc-node`).text()).toContain(
-    '10.214.7.0/24',
-  );
+  expect(
+    (await host.$`docker network inspect --format ${'{{json .IPAM.Config}}'} rpc-node`).text(),
+  ).toContain('10.214.7.0/24');
   expect(await (await apart(own, subnet)).check(host)).toEqual(ok);
 
   // Somebody else's.

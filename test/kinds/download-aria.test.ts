@@ -18,7 +18,10 @@ import { downloadScript } from '../../lib/engine/resource/download/download-scri
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 
-/** Downloads by several connections, with the real aria2 from a server on this machine. No lab is needed. */
+/**
+ * Downloads by several connections, with the real aria2 from a server on this machine. No lab is
+ * needed.
+ */
 const megabyte = 1024 * 1024;
 const { content, hash } = contentOf(8 * megabyte + 4321);
 const connections = 4;
@@ -67,7 +70,10 @@ interface Changes {
 /** Starts the script in its own process group, like a unit. */
 function begin(served: string, changes: Changes = {}): ChildProcess {
   const source = { url: changes.url ?? server.url(served), path, sha256: changes.sha256 ?? hash };
-  let script = downloadScript({ ...source, connections: changes.connections ?? connections }, join(folder, 'status'));
+  let script = downloadScript(
+    { ...source, connections: changes.connections ?? connections },
+    join(folder, 'status'),
+  );
   for (const [slow, quick] of Object.entries({ 'sleep "$pause"': 'sleep 0.1', ...changes.instead })) {
     expect(script).toContain(slow);
     script = script.replaceAll(slow, quick);
@@ -91,7 +97,8 @@ function begin(served: string, changes: Changes = {}): ChildProcess {
 async function run(served: string, changes?: Changes): Promise<{ code: number | null; words: string }> {
   const child = begin(served, changes);
   const chunks: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => chunks.push(chunk));
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   return { code, words: Buffer.concat(chunks).toString() };
 }
@@ -148,7 +155,8 @@ test('several connections fetch parts at the same time, and the complete file is
   const ended = new Promise((resolve) => child.on('close', resolve));
   await until(() => existsSync(part) && statSync(part).size > 0.75 * content.length);
   expect(readFileSync(join(folder, 'status'), 'utf8')).toBe(`downloading ${content.length}\n`);
-  // The length of the partial file does not measure progress: its last bytes arrive early. Its blocks do.
+  // The length of the partial file does not measure progress: its last bytes arrive early. Its
+  // blocks do.
   expect(heldOf(part)).toBeLessThan(0.75 * content.length);
   expect(await ended).toBe(0);
   expectWhole();
@@ -185,7 +193,8 @@ test('a complete partial file that was killed before verification is not fetched
   server.serve('/unverified', { content });
   const child = begin('/unverified', { instead: { 'sha256sum <"$1"': 'sleep 60 <"$1"' } });
   await until(
-    () => existsSync(join(folder, 'status')) && readFileSync(join(folder, 'status'), 'utf8') === 'verifying\n',
+    () =>
+      existsSync(join(folder, 'status')) && readFileSync(join(folder, 'status'), 'utf8') === 'verifying\n',
   );
   await kill(child);
   const asked = server.asked('/unverified').length;
@@ -287,13 +296,17 @@ test('a server without ranges that closes the connection is asked for the whole 
 test.each([
   [1, 'curl exit code (?:18|33), HTTP 200'],
   [connections, 'aria2c exit code 8, HTTP 200'],
-])('a server without ranges that always closes the connection is given up by %i connections', async (count, how) => {
-  server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
-  const { code, words } = await run('/never', { connections: count });
-  expect(code).toBe(1);
-  const [, at] = new RegExp(`/never breaks off at (\\d+) of ${content.length} bytes \\(${how}\\)\n$`).exec(words) ?? [];
-  expect(Number(at)).toBeGreaterThan(0);
-});
+])(
+  'a server without ranges that always closes the connection is given up by %i connections',
+  async (count, how) => {
+    server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
+    const { code, words } = await run('/never', { connections: count });
+    expect(code).toBe(1);
+    const [, at] =
+      new RegExp(`/never breaks off at (\\d+) of ${content.length} bytes \\(${how}\\)\n$`).exec(words) ?? [];
+    expect(Number(at)).toBeGreaterThan(0);
+  },
+);
 
 test('connections that are reset continue where they were', async () => {
   server.serve('/resets', { content, breaking: { times: 30, how: 'reset' } });
@@ -352,7 +365,10 @@ test.each(
   'by %i connections: a busy server that answers Retry-After: %s is not contacted for %s s',
   async (count, header, pause) => {
     const address = `/busy-${count}-${encodeURIComponent(header)}`;
-    server.serve(address, { content, failing: { status: 429, times: 4, headers: { 'retry-after': header } } });
+    server.serve(address, {
+      content,
+      failing: { status: 429, times: 4, headers: { 'retry-after': header } },
+    });
     const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
     expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
     expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
@@ -365,7 +381,9 @@ test('a server that keeps failing is given up after ten attempts', async () => {
   server.serve('/failing', { content, failing: { status: 500, times: 1e9 } });
   const { code, words } = await run('/failing');
   expect(code).toBe(1);
-  expect(words).toContain(`/failing breaks off at 0 of ${content.length} bytes (aria2c exit code 22, HTTP 500)\n`);
+  expect(words).toContain(
+    `/failing breaks off at 0 of ${content.length} bytes (aria2c exit code 22, HTTP 500)\n`,
+  );
   expect(server.asked('/failing')).toHaveLength(20);
 });
 
@@ -373,7 +391,9 @@ test('a server that does not answer at all is given up after ten attempts', asyn
   const { code, words } = await run('', { url: 'http://127.0.0.1:1/nobody' });
   expect(code).toBe(1);
   expect(words).toContain('curl: (7) Failed to connect to 127.0.0.1 port 1');
-  expect(words).toContain('/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1, HTTP 000)\n');
+  expect(words).toContain(
+    '/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1, HTTP 000)\n',
+  );
 });
 
 test('a connection that becomes silent is opened again', async () => {
@@ -391,7 +411,11 @@ test('silence on all connections is one attempt, and the next one continues', as
 
 test('a server that stays silent is given up', async () => {
   server.serve('/mute', { content, breaking: { times: 1e9, how: 'mute' } });
-  const mute = { '--timeout=60': '--timeout=1', '--max-time 30': '--max-time 1', '"$tries" -lt 10': '"$tries" -lt 2' };
+  const mute = {
+    '--timeout=60': '--timeout=1',
+    '--max-time 30': '--max-time 1',
+    '"$tries" -lt 10': '"$tries" -lt 2',
+  };
   const { code, words } = await run('/mute', { instead: mute });
   expect(code).toBe(1);
   expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+, HTTP \d+\)\n$/);
@@ -422,7 +446,9 @@ test('too little space is reported before anything is fetched', async () => {
   server.serve('/huge', { content, toldSize: 999_999_999_999_999 });
   const { code, words } = await run('/huge');
   expect(code).toBe(1);
-  expect(words).toMatch(/^not enough room in .*\/data for http:.*\/huge: 999999999999999 bytes needed, \d+ free\n$/);
+  expect(words).toMatch(
+    /^not enough room in .*\/data for http:.*\/huge: 999999999999999 bytes needed, \d+ free\n$/,
+  );
   expect(server.asked('/huge')).toEqual([]);
 });
 
@@ -443,18 +469,25 @@ test('the holes of a partial file need space, too', async () => {
   expect((await run('/room', { env })).code).toBe(0);
 });
 
-test.each([1, connections])('a disk that becomes full is reported at once, by %i connections', async (count) => {
-  server.serve('/full', { content });
-  mkdirSync(join(folder, 'bin'));
-  // Other programs write there, too: there was space during the check.
-  writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
-  const script = { 'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n` };
-  const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
-  const { code, words } = await run('/full', { instead: script, env, alone: true, connections: count });
-  expect(code).toBe(1);
-  expect(words).toMatch(/(?:^|\n)not enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/);
-  expect(words.match(/it is full/g)).toHaveLength(1);
-});
+test.each([1, connections])(
+  'a disk that becomes full is reported at once, by %i connections',
+  async (count) => {
+    server.serve('/full', { content });
+    mkdirSync(join(folder, 'bin'));
+    // Other programs write there, too: there was space during the check.
+    writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
+    const script = {
+      'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n`,
+    };
+    const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
+    const { code, words } = await run('/full', { instead: script, env, alone: true, connections: count });
+    expect(code).toBe(1);
+    expect(words).toMatch(
+      /(?:^|\n)not enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/,
+    );
+    expect(words.match(/it is full/g)).toHaveLength(1);
+  },
+);
 
 test.each([1, connections])(
   'an empty file is fetched, or reported as the wrong file, by %i connections',
@@ -482,9 +515,13 @@ function noting(...programs: readonly string[]) {
   mkdirSync(bin);
   for (const program of programs) {
     const real = execFileSync('/bin/sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).trim();
-    writeFileSync(join(bin, program), `#!/bin/sh\n{ echo ${program} "$@"; env; } >>${notes}\nexec ${real} "$@"\n`, {
-      mode: 0o755,
-    });
+    writeFileSync(
+      join(bin, program),
+      `#!/bin/sh\n{ echo ${program} "$@"; env; } >>${notes}\nexec ${real} "$@"\n`,
+      {
+        mode: 0o755,
+      },
+    );
   }
   return { env: { PATH: `${bin}:${process.env.PATH}` }, noted: () => readFileSync(notes, 'utf8') };
 }
@@ -527,7 +564,9 @@ test('settings and passwords of the user are not read', async () => {
   for (const file of ['.config/aria2/aria2.conf', '.aria2/aria2.conf']) {
     writeFileSync(join(home, file), 'header=X-Of-The-User: yes\n');
   }
-  writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login somebody password something\n', { mode: 0o600 });
+  writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login somebody password something\n', {
+    mode: 0o600,
+  });
   server.serve('/plain', { content });
   expect((await run('/plain', { env: { HOME: home, XDG_CONFIG_HOME: join(home, '.config') } })).code).toBe(0);
   for (const { headers } of server.asked('/plain')) {
@@ -550,7 +589,9 @@ test.each(
 test('an address that begins with a dash is not an option', async () => {
   const { code, words } = await run('', { url: '--version' });
   expect(code).toBe(1);
-  expect(words).toMatch(/--version breaks off at 0 of an unknown number of bytes \(aria2c exit code 0, HTTP \d+\)\n$/);
+  expect(words).toMatch(
+    /--version breaks off at 0 of an unknown number of bytes \(aria2c exit code 0, HTTP \d+\)\n$/,
+  );
 });
 
 test.each([
@@ -578,7 +619,10 @@ test.each([
   const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // The third download continued the second one: in the middle of a piece, and not at its beginning.
+  // The third download continued the second one: in the middle of a piece, and not at its
+  // beginning.
   const starts = server.asked(address).slice(before);
-  expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(true);
+  expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(
+    true,
+  );
 });

@@ -37,7 +37,9 @@ function serve(): Server {
     if (method === 'HEAD') return response.end();
     if (drops === 0) return response.end(part);
     drops -= 1;
-    return response.write(part.subarray(0, part.length / 2), () => setTimeout(() => response.destroy(), dropsAfter));
+    return response.write(part.subarray(0, part.length / 2), () =>
+      setTimeout(() => response.destroy(), dropsAfter),
+    );
   });
 }
 
@@ -109,7 +111,9 @@ test('a foreign file with other content is never overwritten', async () => {
 
 test('a corrupted file is never put in place, and the error shows both hashes', async () => {
   const found = createHash('sha256').update(content.subarray(0, -1)).digest('hex');
-  await expect(applyDrift(host, file('cut', 'g'))).rejects.toThrow(`SHA-256 ${found}, wanted ${hash} (599999 bytes)`);
+  await expect(applyDrift(host, file('cut', 'g'))).rejects.toThrow(
+    `SHA-256 ${found}, wanted ${hash} (599999 bytes)`,
+  );
   expect(await host.stat(`${directory}/g`)).toBeUndefined();
 });
 

@@ -8,9 +8,19 @@ export interface Served {
   readonly etag?: string;
   /** Sends the whole file for every request. */
   readonly withoutRanges?: boolean;
-  /** HTTP status of the first N responses to GET; with headers, also of the HEAD requests between them. */
-  readonly failing?: { readonly status: number; readonly times: number; readonly headers?: OutgoingHttpHeaders };
-  /** The first N responses to GET end halfway: the connection is reset, or becomes silent; or nothing follows the headers. */
+  /**
+   * HTTP status of the first N responses to GET; with headers, also of the HEAD requests between
+   * them.
+   */
+  readonly failing?: {
+    readonly status: number;
+    readonly times: number;
+    readonly headers?: OutgoingHttpHeaders;
+  };
+  /**
+   * The first N responses to GET end halfway: the connection is reset, or becomes silent; or
+   * nothing follows the headers.
+   */
   readonly breaking?: { readonly times: number; readonly how: 'reset' | 'silence' | 'mute' };
   /** Maximum bytes per second of one connection. */
   readonly rate?: number;
@@ -57,7 +67,9 @@ export async function startFaultyFileServer() {
       if (earlier > 0 && earlier < failing.times && failing.headers) {
         return void response.writeHead(failing.status, failing.headers).end();
       }
-      return void response.writeHead(200, { 'content-length': file.toldSize ?? content.length, ...named }).end();
+      return void response
+        .writeHead(200, { 'content-length': file.toldSize ?? content.length, ...named })
+        .end();
     }
     const entry = askedBy(request);
     asked.push(entry);
@@ -87,7 +99,8 @@ export async function startFaultyFileServer() {
     serve: (path: string, file: Served) => void files.set(path, file),
     /** Requests for this path by GET, in their order. */
     asked: (path: string) => asked.filter((each) => each.path === path),
-    sent: (path: string) => asked.filter((each) => each.path === path).reduce((sum, { sent }) => sum + sent, 0),
+    sent: (path: string) =>
+      asked.filter((each) => each.path === path).reduce((sum, { sent }) => sum + sent, 0),
     stop() {
       server.closeAllConnections();
       server.close();
@@ -102,7 +115,13 @@ function askedBy({ url = '', headers }: IncomingMessage): Asked {
 /** Between two chunks of a rate-limited response. Milliseconds. */
 const beat = 20;
 
-function send(response: ServerResponse, body: Buffer, rate: number | undefined, entry: Asked, end: () => void): void {
+function send(
+  response: ServerResponse,
+  body: Buffer,
+  rate: number | undefined,
+  entry: Asked,
+  end: () => void,
+): void {
   const piece = rate === undefined ? 256 * 1024 : Math.ceil((rate * beat) / 1000);
   let at = 0;
   const next = (): void => {

@@ -11,8 +11,8 @@ import { converge } from './converge.ts';
 import { installDocker, postgresImage } from './install-docker.ts';
 import { type ScratchHost, scratchHost } from './scratch.ts';
 
-// With a real engine: its effect on the rules when it starts, when the host boots, and when networks are added and removed.
-// The effect of the rules on packets is in packet-filter.test.ts.
+// With a real engine: its effect on the rules when it starts, when the host boots, and when
+// networks are added and removed. The effect of the rules on packets is in packet-filter.test.ts.
 
 const ports = (published: string) => [{ protocol: 'tcp', published }] as const;
 const exporter = 'prometheus-node-exporter.service';
@@ -54,13 +54,15 @@ function strangerReaches(port: number): Promise<boolean> {
 
 /** The lab's outside, which is among the sources. */
 async function friendReaches(port: number): Promise<boolean> {
-  return (await quietly`docker exec ${outside.container} timeout 2 bash -c ${knock(scratch.address, port)}`).ok;
+  return (await quietly`docker exec ${outside.container} timeout 2 bash -c ${knock(scratch.address, port)}`)
+    .ok;
 }
 
 const knock = (address: string, port = 5432) => `exec 3<>/dev/tcp/${address}/${port}`;
 
 async function eventually(question: () => Promise<boolean>, seconds = 60): Promise<boolean> {
-  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(300)) if (await question()) return true;
+  for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(300))
+    if (await question()) return true;
   return false;
 }
 
@@ -159,8 +161,9 @@ test('the rules follow a network of ours that is made later, and no other one', 
   await host.run`docker run -d --name unpublished --network rpc-later -e POSTGRES_PASSWORD=any ${postgresImage}`;
   const [own, theirs] = [await bridge('rpc-later'), await bridge('theirs')];
   const knows = async () =>
-    (await host.run`iptables -S; ip6tables -S`).stdout.match(new RegExp(`^-A RPC-PLAYBOOKS.* -[io] ${own} `, 'gm'))
-      ?.length;
+    (await host.run`iptables -S; ip6tables -S`).stdout.match(
+      new RegExp(`^-A RPC-PLAYBOOKS.* -[io] ${own} `, 'gm'),
+    )?.length;
   expect(await eventually(async () => (await knows()) === 6, 20)).toBe(true);
   expect((await host.run`iptables -S; ip6tables -S`).stdout).not.toContain(`-i ${theirs} -j RETURN`);
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
@@ -240,7 +243,9 @@ test('an exporter does not start without its rules, and shows why; SSH does', as
     host = await scratch.reboot();
     expect(await strangerReaches(22)).toBe(true);
     expect((await host.$`systemctl is-active docker.service ${exporter}`).lines()).not.toContain('active');
-    expect((await host.$`systemctl show --property=Result --value rpc-node-firewall.service`).text()).toBe('exit-code');
+    expect((await host.$`systemctl show --property=Result --value rpc-node-firewall.service`).text()).toBe(
+      'exit-code',
+    );
     expect((await host.run`cat /run/rpc-node/firewall/state`).stdout).toContain('loaded 0\n');
   } finally {
     await host.run`mv /etc/rpc-node/away /etc/rpc-node/firewall.v4; systemctl reset-failed docker.service docker.socket ${exporter}; systemctl start docker.socket docker.service ${exporter}`;

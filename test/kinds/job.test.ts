@@ -71,7 +71,8 @@ test('work that is started early runs by itself, is waited for in its turn, and 
     title: 'early',
     script: 'echo started >>/root/job-test-early\nsleep 2\ntouch /root/job-test-done\n',
   };
-  const done = async (reader: Reader) => ((await reader.stat('/root/job-test-done')) ? ok : drift('not done'));
+  const done = async (reader: Reader) =>
+    (await reader.stat('/root/job-test-done')) ? ok : drift('not done');
   const early = startedEarly('early work is under way', work, done);
   const itself = job('early work is done', { ...work, done });
   expect(await early.check(host)).toMatchObject(drift('not started'));
@@ -91,5 +92,7 @@ test('work that was started early and failed at once is reported in its turn, wi
   await host.run`sleep 0.5`;
   // No check follows: its start is the proof.
   expect(early.provesItself).toBe(true);
-  await expect(applyDrift(host, job('it is done', { ...work, done }))).rejects.toThrow('failed (exit code 1)\noh no');
+  await expect(applyDrift(host, job('it is done', { ...work, done }))).rejects.toThrow(
+    'failed (exit code 1)\noh no',
+  );
 });

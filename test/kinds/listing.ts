@@ -17,8 +17,9 @@ const restless = [
 ];
 
 /**
- * Everything that a check could change on a host: files with mode, owner, time, size and checksum, packages, unit files, units,
- * containers and images. Read through the Docker engine, without the connection under test.
+ * Everything that a check could change on a host: files with mode, owner, time, size and checksum,
+ * packages, unit files, units, containers and images. Read through the Docker engine, without the
+ * connection under test.
  */
 export async function listing(container: string): Promise<string[]> {
   const pruned = restless.map((path) => `-path ${path}`).join(' -o ');

@@ -48,7 +48,10 @@ beforeEach(() => {
 /** Runs migrations of the lab's node that the database does not have, in this order. */
 function migrate(database: 'state' | 'pool', names: readonly string[]): void {
   const name = `${database}_db`;
-  postgres.sql(name, 'create table if not exists gorp_migrations (id text primary key, applied_at timestamptz)');
+  postgres.sql(
+    name,
+    'create table if not exists gorp_migrations (id text primary key, applied_at timestamptz)',
+  );
   const applied = postgres.sql(name, 'select id from gorp_migrations').split('\n');
   for (const id of names.filter((each) => !applied.includes(each))) {
     const text = readFileSync(join(folder, database, id), 'utf8');
@@ -70,11 +73,16 @@ function execute(step: string): void {
 
 /** A host whose containers are this server and whose image is the program. */
 function host() {
-  const local = localHost(programs, { container: async () => ({ ...runningContainer, image: 'node:v1.2.3' }) });
+  const local = localHost(programs, {
+    container: async () => ({ ...runningContainer, image: 'node:v1.2.3' }),
+  });
   const sql: Reader['sql'] = async ({ database }, query) => {
     try {
       const words = ['-XqAt', '-F', '|', `--dbname=${database}`, '-c', query];
-      const text = execFileSync('psql', words, { env: { ...process.env, ...postgres.environment }, encoding: 'utf8' });
+      const text = execFileSync('psql', words, {
+        env: { ...process.env, ...postgres.environment },
+        encoding: 'utf8',
+      });
       const rows = text.split('\n').filter((line) => line !== '');
       return { ok: true, rows: rows.map((line) => line.split('|')) };
     } catch (error) {
@@ -157,7 +165,8 @@ test("a migration of the chain's own is known where the node's program has its n
   const absent = await poolOf('/app/none');
   expect(await absent.check(host())).toEqual({
     is: 'unknown',
-    until: 'image 172.30.77.10:5000/node:v3.1.0 shows which migrations it knows: there is no /app/none in the image',
+    until:
+      'image 172.30.77.10:5000/node:v3.1.0 shows which migrations it knows: there is no /app/none in the image',
   });
 });
 
@@ -175,7 +184,8 @@ test('a state database that an older node migrated is known, and one of a newer 
       }),
     );
   migrate('state', migrationsOf['v1.2.3'].state);
-  for (const tag of ['v1.0.0', 'v3.1.0']) expect(await (await resource(tag)).check(host())).toEqual({ is: 'ok' });
+  for (const tag of ['v1.0.0', 'v3.1.0'])
+    expect(await (await resource(tag)).check(host())).toEqual({ is: 'ok' });
   migrate('state', migrationsOf['v3.1.0'].state);
   expect(migrations('state_db')).toHaveLength(22);
   expect(await (await resource('v3.1.0')).check(host())).toEqual({ is: 'ok' });
@@ -202,7 +212,8 @@ test('rows of the state database go with the block of layer 1 and with the batch
      delete from state.batch where batch_num = 2`,
   );
   const left = ['virtual_batch', 'verified_batch', 'l2block', 'transaction', 'receipt', 'log'];
-  for (const table of left) expect(postgres.sql('state_db', `select count(*) from state.${table}`), table).toBe('0');
+  for (const table of left)
+    expect(postgres.sql('state_db', `select count(*) from state.${table}`), table).toBe('0');
   expect(postgres.sql('state_db', 'select data from state.batch_data_backup')).toBe('\\x79');
 });
 

@@ -60,7 +60,9 @@ test('a line of the same device by its name is replaced in its place', async () 
   expect((await host.stat('/etc/fstab'))?.mode).toBe(0o600);
 });
 
-/** Check gives the reason, apply refuses for the same reason, and neither fstab nor mounts change. */
+/**
+ * Check gives the reason, apply refuses for the same reason, and neither fstab nor mounts change.
+ */
 async function refused(why: string) {
   const [before, mounts] = [await fstab(), (await host.$`cat /proc/mounts`).stdout];
   expect(await wanted().check(host)).toMatchObject({ is: 'drift' });
@@ -91,7 +93,10 @@ test('another file system that is mounted there stays', async () => {
 
 test('a missing or blank device is an unknown state', async () => {
   const missing = mount(target, '/dev/not-here');
-  expect(await missing.check(host)).toEqual({ is: 'unknown', until: 'the block device /dev/not-here is there' });
+  expect(await missing.check(host)).toEqual({
+    is: 'unknown',
+    until: 'the block device /dev/not-here is there',
+  });
   await host.run`wipefs -q -a ${device}`;
   expect(await wanted().check(host)).toEqual({ is: 'unknown', until: `there is a file system on ${device}` });
 });

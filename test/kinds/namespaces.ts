@@ -2,7 +2,10 @@ import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A private network with namespaces that act as hosts. It neither sees nor changes this machine's own network. */
+/**
+ * A private network with namespaces that act as hosts. It neither sees nor changes this machine's
+ * own network.
+ */
 export interface Namespaces {
   /**
    * Runs a shell script as root.
@@ -17,9 +20,13 @@ export interface Namespaces {
  * @throws Error if the user is not root, or without unshare, nsenter or ip
  */
 export async function namespaces(): Promise<Namespaces> {
-  const first = spawn('unshare', ['--net', '--mount', '--pid', '--fork', '--kill-child', 'sleep', 'infinity'], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const first = spawn(
+    'unshare',
+    ['--net', '--mount', '--pid', '--fork', '--kill-child', 'sleep', 'infinity'],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   const inner = await childOf(first.pid ?? 0);
   const run = (script: string, name?: string) =>
     sh('nsenter', [

@@ -91,7 +91,11 @@ test('the files of new services are made in one request, and the services in the
 });
 
 test('a service that systemd keeps in memory for another one is enabled, too', async () => {
-  const files = [unitFile('new-a', 'After=new-b.service new-c.service'), unitFile('new-b'), unitFile('new-c')];
+  const files = [
+    unitFile('new-a', 'After=new-b.service new-c.service'),
+    unitFile('new-b'),
+    unitFile('new-c'),
+  ];
   expect((await runThere([...files, ...services()])).outcomes).toEqual(Array(6).fill('changed'));
   expect((await host.$`systemctl is-enabled ${names}`).lines()).toEqual(Array(3).fill('enabled'));
 });

@@ -4,7 +4,8 @@ import type { TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
 import { scratchHost } from './scratch.ts';
 
-const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJxvLQ2y0k4fE6m3b7Wq1a9sT5uV8xYzAbCdEfGhIjKl deploy@example.org';
+const key =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJxvLQ2y0k4fE6m3b7Wq1a9sT5uV8xYzAbCdEfGhIjKl deploy@example.org';
 
 let host: TestHost;
 beforeAll(async () => {
@@ -34,9 +35,13 @@ test('a key is never written through a link of the user to a file that only root
 
 test('a service is stopped and stays disabled', async () => {
   const unit = '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n';
-  await host.run({ stdin: unit })`cat > /etc/systemd/system/sleeper.service && systemctl enable --now sleeper`;
+  await host.run({
+    stdin: unit,
+  })`cat > /etc/systemd/system/sleeper.service && systemctl enable --now sleeper`;
   await converge(host, stoppedService('sleeper'));
-  expect((await host.$`systemctl is-enabled sleeper; systemctl is-active sleeper`).text()).toBe('disabled\ninactive');
+  expect((await host.$`systemctl is-enabled sleeper; systemctl is-active sleeper`).text()).toBe(
+    'disabled\ninactive',
+  );
 });
 
 test('a kernel setting is set now and for the next boot', async () => {

@@ -67,14 +67,17 @@ test('a package that was removed but left its configuration is not installed', a
 
 test('a package that no source has fails with its name, and installs nothing', async () => {
   await purge();
-  await expect(applyDrift(host, packages(one, 'no-such-package-at-all'))).rejects.toThrow('no-such-package-at-all');
+  await expect(applyDrift(host, packages(one, 'no-such-package-at-all'))).rejects.toThrow(
+    'no-such-package-at-all',
+  );
   expect((await host.package(one)).installed).toBe(false);
 });
 
 test('another apt that holds the locks is waited for', async () => {
   await purge();
   await host.run`rm -rf /var/lib/apt/lists && mkdir -p /var/lib/apt/lists/partial`;
-  // Locks of fcntl, as apt and dpkg take them; flock(1) would take others. First that of the lists, then dpkg's.
+  // Locks of fcntl, as apt and dpkg take them; flock(1) would take others. First that of the
+  // lists, then dpkg's.
   const holder = `use Fcntl; $| = 1;
     for ('/var/lib/apt/lists/lock', '/var/lib/dpkg/lock-frontend') {
       open(my $file, '+>>', $_); my $lock = pack('s s l! l! i', F_WRLCK, 0, 0, 0, 0);
@@ -111,7 +114,10 @@ test('an interrupted installation is finished first', async () => {
 test('a missing dpkg is drift with a clear message, and a change is refused', async () => {
   await host.run`mv /usr/bin/dpkg-query /usr/bin/dpkg-query.away`;
   try {
-    expect(await packages(one).check(host)).toMatchObject({ is: 'drift', note: expect.stringContaining('no dpkg') });
+    expect(await packages(one).check(host)).toMatchObject({
+      is: 'drift',
+      note: expect.stringContaining('no dpkg'),
+    });
     await expect(applyDrift(host, packages(one))).rejects.toThrow('no dpkg');
   } finally {
     await host.run`mv /usr/bin/dpkg-query.away /usr/bin/dpkg-query`;

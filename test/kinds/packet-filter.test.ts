@@ -12,18 +12,37 @@ import {
 } from '../../lib/engine/resource/network/packet-filter-rules.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
-// Real packets through the real rules, without Docker engine and lab: a host between namespaces, with the rules that an engine
-// makes for published ports. 5432 is published for a container's 5432, 9092 for 9091, 8123 for 8123; the container also listens on 6060.
-// The way to the neighbour is a bridge named like those of OpenStack. The bridge of our own network has a name of Docker's.
+// Real packets through the real rules, without Docker engine and lab: a host between namespaces,
+// with the rules that an engine makes for published ports. 5432 is published for a container's
+// 5432, 9092 for 9091, 8123 for 8123; the container also listens on 6060. The way to the neighbour
+// is a bridge named like those of OpenStack. The bridge of our own network has a name of Docker's.
 
 const script = fileURLToPath(new URL('../../templates/host/firewall.sh', import.meta.url));
 const tcp = (published: number, target: number) =>
   ({ protocol: 'tcp', published: String(published), target: String(target) }) as const;
 const from = (...texts: string[]) => texts.flatMap((text) => parseIpNetwork(text) ?? []);
 
-const friend = { name: 'friend', v4: '10.9.1.2', v6: 'fd09:1::2', gateway: '10.9.1.1', gateway6: 'fd09:1::1' };
-const stranger = { name: 'stranger', v4: '10.9.2.2', v6: 'fd09:2::2', gateway: '10.9.2.1', gateway6: 'fd09:2::1' };
-const neighbour = { name: 'neighbour', v4: '10.9.3.2', v6: 'fd09:3::2', gateway: '10.9.3.1', gateway6: 'fd09:3::1' };
+const friend = {
+  name: 'friend',
+  v4: '10.9.1.2',
+  v6: 'fd09:1::2',
+  gateway: '10.9.1.1',
+  gateway6: 'fd09:1::1',
+};
+const stranger = {
+  name: 'stranger',
+  v4: '10.9.2.2',
+  v6: 'fd09:2::2',
+  gateway: '10.9.2.1',
+  gateway6: 'fd09:2::1',
+};
+const neighbour = {
+  name: 'neighbour',
+  v4: '10.9.3.2',
+  v6: 'fd09:3::2',
+  gateway: '10.9.3.1',
+  gateway6: 'fd09:3::1',
+};
 const container = { name: 'container', v4: '172.18.0.2', v6: 'fd09:18::2' };
 const bridge = 'br-0123456789ab';
 const uplink = 'br-ex';
@@ -42,7 +61,8 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
 
   beforeAll(async () => {
     net = await namespaces();
-    if (variant === 'legacy') await net.run('mount --bind /usr/sbin/xtables-legacy-multi /usr/sbin/xtables-nft-multi');
+    if (variant === 'legacy')
+      await net.run('mount --bind /usr/sbin/xtables-legacy-multi /usr/sbin/xtables-nft-multi');
     await net.run(`mount -t tmpfs tmpfs /var/lib && mkdir -p /var/lib/ours/firewall ${rules.replace(/[^/]*$/, '')}
       echo ${bridge} > /var/lib/ours/firewall/bridges && echo rpc-node > ${rules}.networks
       echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding
@@ -281,7 +301,9 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     await net.run(`cp ${rules}.v4 /run/good.v4; echo "-A NOWHERE -j DROP" >> ${rules}.v4`);
     await expect(net.run(keep)).rejects.toThrow('iptables-restore');
     await net.run(`rm ${rules}.v4`);
-    await expect(net.run(keep)).rejects.toThrow(/firewall\.v4(.|\n)*what they protect does not start without them/);
+    await expect(net.run(keep)).rejects.toThrow(
+      /firewall\.v4(.|\n)*what they protect does not start without them/,
+    );
     expect(await state()).toMatchObject({ loaded: '0' });
     await net.run(`mv /run/good.v4 ${rules}.v4`);
     expect(await net.run('iptables -S')).toBe(before);
@@ -319,7 +341,9 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
     'iptables -N mine; iptables -A mine -p tcp -j ACCEPT; iptables -I DOCKER-USER -j mine',
     'iptables-restore < /run/older',
   ])('%s: the rules are back after the next look, and it is counted', async (loss) => {
-    await net.run("printf '%s\\n' '*filter' ':INPUT ACCEPT' ':FORWARD ACCEPT' ':OUTPUT ACCEPT' COMMIT > /run/older");
+    await net.run(
+      "printf '%s\\n' '*filter' ':INPUT ACCEPT' ':FORWARD ACCEPT' ':OUTPUT ACCEPT' COMMIT > /run/older",
+    );
     const before = Number((await state()).restored);
     await net.run(loss);
     expect(await differences()).not.toEqual([]);
@@ -376,7 +400,9 @@ describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
 
   test('the rules follow the bridges', async () => {
     await net.run(`echo br-fedcba987654 >> /var/lib/ours/firewall/bridges; ${keep}`);
-    expect(await net.run('iptables -S RPC-PLAYBOOKS-INPUT; ip6tables -S RPC-PLAYBOOKS')).toContain('br-fedcba987654');
+    expect(await net.run('iptables -S RPC-PLAYBOOKS-INPUT; ip6tables -S RPC-PLAYBOOKS')).toContain(
+      'br-fedcba987654',
+    );
     const count = (await state()).restored;
     await net.run(`echo ${bridge} > /var/lib/ours/firewall/bridges; ${keep}`);
     expect(await differences()).toEqual([]);

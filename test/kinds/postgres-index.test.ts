@@ -55,11 +55,17 @@ const indexes = () =>
 
 test('an index is created, and one that an interrupted creation left invalid is created again', async () => {
   postgres.sql('postgres', 'create database "state db"');
-  postgres.sql('state db', 'create schema state; create table state.log as select 1 as topic0, 2 as "blockNum"');
+  postgres.sql(
+    'state db',
+    'create schema state; create table state.log as select 1 as topic0, 2 as "blockNum"',
+  );
   await create('topic0_idx', 'topic0', 'blockNum');
   const both = 'CREATE INDEX topic0_idx ON state.log USING btree (topic0, "blockNum")|t';
   expect(indexes()).toBe(both);
-  postgres.sql('state db', `update pg_index set indisvalid = false where indexrelid = 'state.topic0_idx'::regclass`);
+  postgres.sql(
+    'state db',
+    `update pg_index set indisvalid = false where indexrelid = 'state.topic0_idx'::regclass`,
+  );
   await create('topic0_idx', 'topic0', 'blockNum');
   expect(indexes()).toBe(both);
 });

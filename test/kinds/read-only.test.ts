@@ -9,7 +9,11 @@ import { mount } from '../../lib/engine/resource/disk/mount.ts';
 import { composeService } from '../../lib/engine/resource/docker/compose-service.ts';
 import { cpuShares } from '../../lib/engine/resource/docker/cpu-shares.ts';
 import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
-import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from '../../lib/engine/resource/docker/docker-root.ts';
+import {
+  dockerRoot,
+  oldCopyIsRemoved,
+  unfinishedMove,
+} from '../../lib/engine/resource/docker/docker-root.ts';
 import { dockerCanBeUsed } from '../../lib/engine/resource/docker/docker-there.ts';
 import { imagesBelowDockerRoot } from '../../lib/engine/resource/docker/image-store.ts';
 import { containersOutliveEngine } from '../../lib/engine/resource/docker/kept-containers.ts';
@@ -52,7 +56,10 @@ const base = '/srv/read-only-test';
 const url = 'http://172.30.77.10:8080/genesis.json';
 const target = { container: 'state-db', user: 'postgres', database: 'state' };
 
-/** A resource of each kind, by the name of its source file. The device is the scratch host's own data disk. */
+/**
+ * A resource of each kind, by the name of its source file. The device is the scratch host's own
+ * data disk.
+ */
 const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'packages.ts': [packages('cron', 'hello', 'git')],
   'directory.ts': [directory(base), directory(`${base}/in`).mode(0o700).owner(70001)],
@@ -131,7 +138,8 @@ const kinds = (device: string): Record<string, readonly Resource[]> => ({
   'json-rpc.ts': [
     eventually(
       'a block number',
-      async (host) => ((await jsonRpc(host, 'http://127.0.0.1:8123/', 'eth_blockNumber')).ok ? ok : drift('no answer')),
+      async (host) =>
+        (await jsonRpc(host, 'http://127.0.0.1:8123/', 'eth_blockNumber')).ok ? ok : drift('no answer'),
       { seconds: 1 },
     ),
   ],
@@ -223,7 +231,8 @@ test('on a bare host every check ends with a verdict and changes nothing', async
 });
 
 test('what a run sends is the steps of the plan, byte by byte, for a resource of each kind', async () => {
-  const runThere = async (check: boolean) => recordedRun(await connect('scratch', settings), appliable(), { check });
+  const runThere = async (check: boolean) =>
+    recordedRun(await connect('scratch', settings), appliable(), { check });
   const { sent: sentByCheck, result } = await runThere(true);
   expect(sentSteps(sentByCheck)).toEqual([]);
   const plan = result.plans[0]?.tasks ?? [];

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readScript } from '../../lib/engine/host/script.ts';
 import { installMissing } from '../install-missing.ts';
 
-// What a recovery asks before it copies or stops anything, with the real rsync and on a small file system of its own.
+// What a recovery asks before it copies or stops anything, with the real rsync and on a small file
+// system of its own.
 
 const template = (name: string) => new URL(`../../templates/host/${name}.sh`, import.meta.url);
 const roomScript = readScript(template('data-place'), template('recovery-room'));
@@ -61,7 +62,14 @@ test('the size of the recovered files and the room for them are known before the
   const room = (data: string) =>
     spawnSync(
       'sh',
-      ['-c', roomScript, 'room', `rsync://recovery@127.0.0.1:${port}/recovery/`, join(folder, 'password'), data],
+      [
+        '-c',
+        roomScript,
+        'room',
+        `rsync://recovery@127.0.0.1:${port}/recovery/`,
+        join(folder, 'password'),
+        data,
+      ],
       {
         encoding: 'utf8',
       },
@@ -102,9 +110,12 @@ test('a recovery that the backup host has no room for is refused before it reads
     }).stderr;
   // Without Barman the next step fails: there was room.
   expect(stage()).not.toContain('no room');
-  // A segment of the log has 16 MiB, however small it is packed. One from before the backup is not needed.
+  // A segment of the log has 16 MiB, however small it is packed. One from before the backup is not
+  // needed.
   writeFileSync(join(repository, 'wals/0000000100000000/000000010000000000000001'), '');
   expect(stage()).not.toContain('no room');
   writeFileSync(join(repository, 'wals/0000000100000000/000000010000000000000003'), '');
-  expect(stage()).toMatch(/^there is no room for the recovery in .*\/small: it takes 17 MB, and 1 MB are free$/m);
+  expect(stage()).toMatch(
+    /^there is no room for the recovery in .*\/small: it takes 17 MB, and 1 MB are free$/m,
+  );
 });

@@ -33,13 +33,17 @@ export interface ScratchHost {
   remove(): Promise<void>;
 }
 
-/** A bare server for one test file to use up, reached by SSH. Starts the lab without its own hosts, which other tests may stop. */
+/**
+ * A bare server for one test file to use up, reached by SSH. Starts the lab without its own hosts,
+ * which other tests may stop.
+ */
 export async function scratchHost(): Promise<ScratchHost> {
   await outsideOfHostsUp(quietly);
   const scratch = await withLock(quietly, async () => {
     const taken = ((await labContainers()) ?? []).map((container) => container.name);
     const place = places.find(({ container }) => !taken.includes(container));
-    if (!place) throw new Error(`${taken.join(', ')} are left over from tests that were cut off: npm run lab:down`);
+    if (!place)
+      throw new Error(`${taken.join(', ')} are left over from tests that were cut off: npm run lab:down`);
     await createHosts([place], await ensureClientKey());
     return place;
   });

@@ -17,7 +17,9 @@ afterAll(async () => {
 });
 
 const state = (folder: string) => {
-  const { stdout, stderr } = spawnSync('sh', ['templates/host/server-state.sh', folder], { encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync('sh', ['templates/host/server-state.sh', folder], {
+    encoding: 'utf8',
+  });
   return stdout.trim() || stderr.trim();
 };
 

@@ -51,7 +51,9 @@ test('a stopped, disabled unit is enabled and started', async () => {
 test('a running unit that is disabled is enabled and keeps running', async () => {
   await host.run`systemctl start ${unit}`;
   const before = await started();
-  expect(await converge(host, service(unit))).toEqual([{ what: 'at boot', was: 'disabled', wanted: 'enabled' }]);
+  expect(await converge(host, service(unit))).toEqual([
+    { what: 'at boot', was: 'disabled', wanted: 'enabled' },
+  ]);
   expect(await started()).toBe(before);
 });
 
@@ -104,7 +106,9 @@ test('a unit that failed too often to be started is started again', async () => 
 
 test('a unit that does not start fails with the end of its journal', async () => {
   await install('Type=oneshot\nExecStart=/bin/sh -c "echo the-cause; exit 3"');
-  await expect(applyDrift(host, service(unit))).rejects.toThrow(/kinds-test.service did not start[\s\S]*the-cause/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(
+    /kinds-test.service did not start[\s\S]*the-cause/,
+  );
 });
 
 test('the end of the journal is shown when journald is slow, too', async () => {
@@ -112,7 +116,9 @@ test('the end of the journal is shown when journald is slow, too', async () => {
     setsid sh -c 'sleep 3; systemctl kill --signal CONT systemd-journald' >/dev/null 2>&1 </dev/null &`;
   await install('Type=oneshot\nExecStart=/bin/sh -c "echo late-cause; exit 3"');
   await host.run`sh -c ${slow}`;
-  await expect(applyDrift(host, service(unit))).rejects.toThrow(/kinds-test.service did not start[\s\S]*late-cause/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(
+    /kinds-test.service did not start[\s\S]*late-cause/,
+  );
 
   await install('ExecStart=/bin/sh -c "echo late-words; sleep 0.3; exit 1"');
   await host.run`sh -c ${slow}`;
@@ -140,7 +146,9 @@ test('a unit that computes for a while and then ends fails with the end of its j
 
 test('a unit whose condition is not met fails, and names the condition', async () => {
   await install('ExecStart=/bin/sleep infinity\n[Unit]\nConditionPathExists=/not-here');
-  await expect(applyDrift(host, service(unit))).rejects.toThrow(/did not start[\s\S]*ConditionPathExists=\/not-here/);
+  await expect(applyDrift(host, service(unit))).rejects.toThrow(
+    /did not start[\s\S]*ConditionPathExists=\/not-here/,
+  );
 });
 
 test('a masked unit stays masked', async () => {
@@ -172,14 +180,17 @@ async function wordsOfStart(text: string): Promise<string[]> {
 test.each([
   ['does not start', 'Type=oneshot\n'],
   ['ends just after its start', ''],
-])('of a unit that %s the last lines of this start are shown, and none of an earlier one', async (_, type) => {
-  expect(await wordsOfStart(`${type}ExecStart=${says('first', 2)}`)).toEqual(
-    expect.arrayContaining(['first', '1', '2']),
-  );
-  const long = await wordsOfStart(`${type}ExecStart=${says('second', 100)}`);
-  expect(long).toEqual(expect.arrayContaining(['99', '100']));
-  expect(long).not.toContain('1');
-  const last = await wordsOfStart(`${type}ExecStart=${says('third', 1)}`);
-  expect(last).toEqual(expect.arrayContaining(['third', '1']));
-  expect(last).not.toContain('100');
-});
+])(
+  'of a unit that %s the last lines of this start are shown, and none of an earlier one',
+  async (_, type) => {
+    expect(await wordsOfStart(`${type}ExecStart=${says('first', 2)}`)).toEqual(
+      expect.arrayContaining(['first', '1', '2']),
+    );
+    const long = await wordsOfStart(`${type}ExecStart=${says('second', 100)}`);
+    expect(long).toEqual(expect.arrayContaining(['99', '100']));
+    expect(long).not.toContain('1');
+    const last = await wordsOfStart(`${type}ExecStart=${says('third', 1)}`);
+    expect(last).toEqual(expect.arrayContaining(['third', '1']));
+    expect(last).not.toContain('100');
+  },
+);

@@ -1,6 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -25,7 +33,10 @@ beforeAll(async () => {
     `create schema state; create table state.l2block (block_num bigint primary key, block_hash text);
      create table public.gorp_migrations (id text)`,
   );
-  postgres.sql('prover_db', 'create schema state; create table state.nodes (hash bigint primary key, data bytea)');
+  postgres.sql(
+    'prover_db',
+    'create schema state; create table state.nodes (hash bigint primary key, data bytea)',
+  );
   // As the synchronizer: what a block refers to is in the prover's database before the block.
   written = (async () => {
     for (let block = 1; writing; block++) {
@@ -56,7 +67,9 @@ function start(folder: string, slow = false, more: Record<string, string> = {}) 
   const programs = `${folder}.bin`;
   mkdirSync(programs, { recursive: true });
   if (slow)
-    writeFileSync(join(programs, 'pg_dump'), '#!/bin/sh\nsleep 2\nexec /usr/bin/pg_dump "$@"\n', { mode: 0o755 });
+    writeFileSync(join(programs, 'pg_dump'), '#!/bin/sh\nsleep 2\nexec /usr/bin/pg_dump "$@"\n', {
+      mode: 0o755,
+    });
   const settings = {
     FOLDER: folder,
     ADDRESS: postgres.socket,
@@ -88,7 +101,8 @@ function start(folder: string, slow = false, more: Record<string, string> = {}) 
   return { ended, kill: (signal: NodeJS.Signals) => process.kill(group, signal) };
 }
 
-const newest = () => Number(postgres.sql('state_db', 'select coalesce(max(block_num), 0) from state.l2block'));
+const newest = () =>
+  Number(postgres.sql('state_db', 'select coalesce(max(block_num), 0) from state.l2block'));
 const locks = () =>
   postgres.sql('state_db', "select count(*) from pg_locks where mode = 'ShareLock' and relation is not null");
 
@@ -114,32 +128,37 @@ test('both archives are of one moment, while the chain goes on', async () => {
   expect(manifest.block).toBeGreaterThanOrEqual(before);
   expect(highest(join(folder, stateName), 'l2block')).toBe(manifest.block);
   expect(BigInt(manifest.hash)).toBe(BigInt(manifest.block));
-  // The prover's database has all that the state refers to, and at most the block that was about to be written.
+  // The prover's database has all that the state refers to, and at most the block that was about
+  // to be written.
   expect([0, 1]).toContain(highest(join(folder, proverName), 'nodes') - manifest.block);
   // The dumps took two seconds, and the chain did not wait for them.
   expect(newest()).toBeGreaterThan(manifest.block + 1);
 });
 
-test.each<[NodeJS.Signals]>([['SIGKILL'], ['SIGTERM']])('%s in a dump: the next run starts over', async (signal) => {
-  const folder = newFolder();
-  const first = start(folder, true);
-  while (locks() !== '0' || !existsSync(join(folder, '.part', 'prover.in'))) await delay(20);
-  await delay(500);
-  first.kill(signal);
-  await first.ended;
-  expect(existsSync(join(folder, 'manifest.json'))).toBe(false);
-  expect(locks()).toBe('0');
-  const before = newest();
-  await delay(300);
-  expect(newest()).toBeGreaterThan(before);
-  expect((await start(folder).ended).code).toBe(0);
-  expect(readdirSync(folder).sort()).toEqual(['manifest.json', proverName, stateName]);
-});
+test.each<[NodeJS.Signals]>([['SIGKILL'], ['SIGTERM']])(
+  '%s in a dump: the next run starts over',
+  async (signal) => {
+    const folder = newFolder();
+    const first = start(folder, true);
+    while (locks() !== '0' || !existsSync(join(folder, '.part', 'prover.in'))) await delay(20);
+    await delay(500);
+    first.kill(signal);
+    await first.ended;
+    expect(existsSync(join(folder, 'manifest.json'))).toBe(false);
+    expect(locks()).toBe('0');
+    const before = newest();
+    await delay(300);
+    expect(newest()).toBeGreaterThan(before);
+    expect((await start(folder).ended).code).toBe(0);
+    expect(readdirSync(folder).sort()).toEqual(['manifest.json', proverName, stateName]);
+  },
+);
 
 test('a run that is killed between the archives and the manifest starts over', async () => {
   const folder = newFolder();
   mkdirSync(join(folder, '.part'), { recursive: true });
-  for (const name of [stateName, proverName, '.part/manifest.json']) writeFileSync(join(folder, name), 'half');
+  for (const name of [stateName, proverName, '.part/manifest.json'])
+    writeFileSync(join(folder, name), 'half');
   expect((await start(folder).ended).code).toBe(0);
   expect(readFileSync(join(folder, stateName)).subarray(0, 5).toString()).toBe('PGDMP');
 });
@@ -159,7 +178,10 @@ test('archives that are not of an interrupted snapshot stay', async () => {
   mkdirSync(folder);
   writeFileSync(join(folder, stateName), 'mine');
   const { code, said } = await start(folder).ended;
-  expect([code, said]).toEqual([1, expect.stringContaining(`${stateName} is there already, and is not of a snapshot`)]);
+  expect([code, said]).toEqual([
+    1,
+    expect.stringContaining(`${stateName} is there already, and is not of a snapshot`),
+  ]);
   expect(readFileSync(join(folder, stateName), 'utf8')).toBe('mine');
 });
 

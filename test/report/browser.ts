@@ -24,9 +24,17 @@ export interface Opened {
 }
 
 /** Opens a page from a file, with no network. It is closed when the test ends. */
-export async function open(browser: Browser, html: string, options: BrowserContextOptions = {}): Promise<Opened> {
+export async function open(
+  browser: Browser,
+  html: string,
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), 'report-'));
-  const context = await browser.newContext({ offline: true, viewport: { width: 1360, height: 900 }, ...options });
+  const context = await browser.newContext({
+    offline: true,
+    viewport: { width: 1360, height: 900 },
+    ...options,
+  });
   onTestFinished(async () => {
     await context.close();
     rmSync(folder, { recursive: true });

@@ -3,7 +3,13 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { reportHtml } from '../../lib/engine/report/report-html.ts';
-import { checkRun, failedRun, hostileRun, killedRun, largeRun } from '../../lib/engine/report/testdata/runs.ts';
+import {
+  checkRun,
+  failedRun,
+  hostileRun,
+  killedRun,
+  largeRun,
+} from '../../lib/engine/report/testdata/runs.ts';
 import { recorded } from '../../lib/engine/report/testdata/scripted-run.ts';
 import { open, startBrowser } from './browser.ts';
 
@@ -46,31 +52,42 @@ test('it opens from disk, loads nothing else, and has failures first', async () 
     'npx zx playbooks/deploy.mjs --inventory lab --check',
   );
   expect(await report.locator('.totals tbody th').allInnerTexts()).toEqual(['rpc-2', 'db-1', 'rpc-1']);
-  expect(await report.locator('.wait text').allTextContents()).toContain('waits for db-1 (Database+Sync server)');
+  expect(await report.locator('.wait text').allTextContents()).toContain(
+    'waits for db-1 (Database+Sync server)',
+  );
   await looksDrawn(report);
 });
 
-test.each([true, false])('a cell leads to its details, by mouse and keyboard; scripts: %s', async (scripts) => {
-  const { page: report, complaints } = await open(browser, page(failedRun()), { javaScriptEnabled: scripts });
-  const line = report.locator('tr', { hasText: 'file /opt/rpc-node/node.config.toml' });
-  const target = report.locator(':target');
-  await line.locator('td.changed a').nth(1).click();
-  await expect.poll(() => target.innerText()).toMatch(/rpc-1 16:43:43 to 16:43:43/);
-  expect(await target.locator('del').allInnerTexts()).toContain('-MaxRequestsPerIPAndSecond = 7\n');
-  expect(await target.locator('ins').allInnerTexts()).toContain('+MaxRequestsPerIPAndSecond = 10000\n');
-  await target.locator('xpath=..').getByRole('link', { name: 'in the matrix' }).click();
-  await expect.poll(() => target.locator('th').innerText()).toBe('file /opt/rpc-node/node.config.toml');
-  await report.locator('td.failed a').focus();
-  await report.keyboard.press('Enter');
-  await expect.poll(() => target.locator('h3').innerText()).toContain('packages docker-ce');
-  expect(await report.getByRole('searchbox', { name: 'Text' }).isVisible()).toBe(scripts);
-  expect(complaints).toEqual([]);
-});
+test.each([true, false])(
+  'a cell leads to its details, by mouse and keyboard; scripts: %s',
+  async (scripts) => {
+    const { page: report, complaints } = await open(browser, page(failedRun()), {
+      javaScriptEnabled: scripts,
+    });
+    const line = report.locator('tr', { hasText: 'file /opt/rpc-node/node.config.toml' });
+    const target = report.locator(':target');
+    await line.locator('td.changed a').nth(1).click();
+    await expect.poll(() => target.innerText()).toMatch(/rpc-1 16:43:43 to 16:43:43/);
+    expect(await target.locator('del').allInnerTexts()).toContain('-MaxRequestsPerIPAndSecond = 7\n');
+    expect(await target.locator('ins').allInnerTexts()).toContain('+MaxRequestsPerIPAndSecond = 10000\n');
+    await target.locator('xpath=..').getByRole('link', { name: 'in the matrix' }).click();
+    await expect.poll(() => target.locator('th').innerText()).toBe('file /opt/rpc-node/node.config.toml');
+    await report.locator('td.failed a').focus();
+    await report.keyboard.press('Enter');
+    await expect.poll(() => target.locator('h3').innerText()).toContain('packages docker-ce');
+    expect(await report.getByRole('searchbox', { name: 'Text' }).isVisible()).toBe(scripts);
+    expect(complaints).toEqual([]);
+  },
+);
 
 test('it is readable with scripts and styles blocked, as in Jenkins', async () => {
   const { page: report } = await open(browser, page(failedRun()));
-  const headers = { 'content-security-policy': "sandbox allow-same-origin; default-src 'none'; style-src 'self'" };
-  await report.route('**/*', (route) => route.fulfill({ body: page(failedRun()), contentType: 'text/html', headers }));
+  const headers = {
+    'content-security-policy': "sandbox allow-same-origin; default-src 'none'; style-src 'self'",
+  };
+  await report.route('**/*', (route) =>
+    route.fulfill({ body: page(failedRun()), contentType: 'text/html', headers }),
+  );
   await report.goto('http://jenkins.test/report.html');
   expect(await colour(report, '.ending', 'backgroundColor')).toEqual([255, 255, 255]);
   const text = await report.locator('body').innerText();
@@ -82,7 +99,8 @@ test('it is readable with scripts and styles blocked, as in Jenkins', async () =
     'F failed 31 s',
   ])
     expect(text).toContain(shown);
-  for (const hidden of ['form [name]', '.zoom']) expect(await report.locator(hidden).first().isVisible()).toBe(false);
+  for (const hidden of ['form [name]', '.zoom'])
+    expect(await report.locator(hidden).first().isVisible()).toBe(false);
   await looksDrawn(report);
 });
 
@@ -149,7 +167,8 @@ test('a killed run and a check run are shown', async () => {
 test('markup in a host name, a diff or an error stays text', async () => {
   const { page: report, requests, complaints } = await open(browser, page(hostileRun()));
   for (const cell of await report.locator('.matrix td a').all()) await cell.click();
-  for (const folded of await report.locator('details:not([open])').all()) await folded.locator('summary').click();
+  for (const folded of await report.locator('details:not([open])').all())
+    await folded.locator('summary').click();
   await report.getByRole('searchbox', { name: 'Text' }).fill('<img');
   await expect.poll(async () => report.locator('tr[id] th').filter({ visible: true }).count()).toBe(4);
   expect(await report.locator('img, main script, header script, form script').count()).toBe(0);
@@ -181,7 +200,10 @@ test('dark and light mode follow the system, with enough contrast', async () => 
       'ins',
       'del',
     ]) {
-      const [text, behind] = [await colour(report, part, 'color'), await colour(report, part, 'backgroundColor')];
+      const [text, behind] = [
+        await colour(report, part, 'color'),
+        await colour(report, part, 'backgroundColor'),
+      ];
       expect(contrast(text, behind), `${part}, ${colorScheme}`).toBeGreaterThanOrEqual(4.5);
     }
     await looksDrawn(report);
@@ -229,7 +251,9 @@ test('100 hosts by 100 tasks open, filter and show details, with one layout for 
   expect(await report.locator('.matrix td').filter({ visible: true }).count()).toBe(2);
   await report.getByRole('button', { name: 'Show all' }).click();
   await report.getByRole('combobox', { name: 'Host' }).fill('rpc-04*');
-  await expect.poll(async () => report.locator('.matrix thead th').filter({ visible: true }).count()).toBe(10);
+  await expect
+    .poll(async () => report.locator('.matrix thead th').filter({ visible: true }).count())
+    .toBe(10);
   // One for each cell would take minutes.
   expect((await layouts()) - before).toBeLessThan(50);
   await report.locator('.matrix td.changed a').filter({ visible: true }).first().click();
@@ -253,7 +277,11 @@ async function looksDrawn(report: Page): Promise<void> {
 type Colour = readonly [red: number, green: number, blue: number];
 
 /** The colour of the first such element; a transparent one has the colour behind it. */
-async function colour(report: Page, selector: string, property: 'color' | 'backgroundColor'): Promise<Colour> {
+async function colour(
+  report: Page,
+  selector: string,
+  property: 'color' | 'backgroundColor',
+): Promise<Colour> {
   const text = await report.evaluate<string>(`(() => {
     for (let each = document.querySelector(${JSON.stringify(selector)}); each; each = each.parentElement) {
       const value = getComputedStyle(each).${property};

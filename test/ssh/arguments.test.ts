@@ -100,7 +100,10 @@ test('scripts, contents, queries, addresses and lines of the journal are in no a
     await writer.run({ stdin: canary })`cat >/dev/null; : ${canary}`;
     await writer.run({ stdin: new Secret(canary) })`cat >/dev/null`;
     for (const size of [1, 10_000])
-      await makeSteps(hostOver(connection), { ...write(join(folder, 'file'), canary.repeat(size)), secret: true });
+      await makeSteps(hostOver(connection), {
+        ...write(join(folder, 'file'), canary.repeat(size)),
+        secret: true,
+      });
     await connection.exec(appending(`{"why":"${canary}"}`, folder));
     await connection.exec(`#${canary}${'x'.repeat(200_000)}\nid`, { stdin: canary });
   });
@@ -128,7 +131,12 @@ test('the steps of changes are in no argument list of a host', async () => {
     file(join(folder, 'large')).content(`${canary}\n`.repeat(1000)),
     line(join(folder, 'lines'), `two ${canary}`),
     jsonFile(join(folder, 'keys.json'), { webhook: canary }),
-    acceptedFile({ path: join(folder, 'accepted'), content: `: ${canary}\n`, judge: ['sh', '-n'], source: 'a test' }),
+    acceptedFile({
+      path: join(folder, 'accepted'),
+      content: `: ${canary}\n`,
+      judge: ['sh', '-n'],
+      source: 'a test',
+    }),
   ];
   const executed = await executedDuring(async () => {
     const { done } = await recordedRun(await connect('db-1', settingsFor(sshd), { retries: 0 }), resources, {

@@ -20,11 +20,17 @@ beforeAll(() =>
   ]),
 );
 
-/** A real dropbear on loopback. In a mount namespace of its own, as it takes the keys of root's home. */
+/**
+ * A real dropbear on loopback. In a mount namespace of its own, as it takes the keys of root's
+ * home.
+ */
 async function startDropbear() {
   const folder = temporaryDirectory();
   const [hostKey, clientKey] = [join(folder, 'host'), join(folder, 'client')];
-  const printed = execFileSync('dropbearkey', ['-t', 'ed25519', '-f', hostKey], { encoding: 'utf8', stdio: 'pipe' });
+  const printed = execFileSync('dropbearkey', ['-t', 'ed25519', '-f', hostKey], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', clientKey]);
   copyFileSync(`${clientKey}.pub`, join(folder, 'authorized_keys'));
   const port = await freePort();

@@ -1,5 +1,6 @@
 /**
- * A word as an argument can hold it: as it is, and inside of a longer text in base64, where it begins at one of three places of a group.
+ * A word as an argument can hold it: as it is, and inside of a longer text in base64, where it
+ * begins at one of three places of a group.
  *
  * @param word at least 8 bytes, so that each form is long enough to be found by itself
  */

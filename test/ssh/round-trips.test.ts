@@ -48,7 +48,8 @@ function resources(count: number): Resource[] {
     line(join(folder, 'hosts'), `10.0.0.${at} host-${at}`),
     packages('bash', at % 2 === 0 ? 'coreutils' : 'sed'),
     expectation(`unit ${at} is not there`, {
-      check: async (host) => ((await host.unit(`rpc-none-${at}.service`)).active === 'active' ? drift('it is') : ok),
+      check: async (host) =>
+        (await host.unit(`rpc-none-${at}.service`)).active === 'active' ? drift('it is') : ok,
     }),
   ]).flat();
 }
@@ -83,7 +84,8 @@ async function runOnce(of: readonly Resource[]) {
   const said = sshd.log().slice(from);
   const count = (pattern: RegExp) => said.match(pattern)?.length ?? 0;
   const requests = summary?.roundTrips ?? 0;
-  // A slow machine makes the host look far away, and then two more channels wait for the next commands.
+  // A slow machine makes the host look far away, and then two more channels wait for the next
+  // commands.
   expect(count(/Starting session: command/g) - requests).toBeOneOf([0, 1, 2]);
   return {
     logins: count(/Accepted publickey/g),

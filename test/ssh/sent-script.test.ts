@@ -10,7 +10,11 @@ test('tests find the script of a request, and can put another one in its place',
   const long = `#${'x'.repeat(50_000)}\n`;
   for (const script of ['echo one; cat', `${long}echo one; cat`]) {
     for (const stdin of [undefined, 'in']) {
-      const { command, input } = remoteCommand(script, root, stdin === undefined ? undefined : Buffer.from(stdin));
+      const { command, input } = remoteCommand(
+        script,
+        root,
+        stdin === undefined ? undefined : Buffer.from(stdin),
+      );
       const given = input.toString('latin1');
       for (const [line, all] of [
         [command, given],
@@ -19,7 +23,10 @@ test('tests find the script of a request, and can put another one in its place',
         const sent = sentScript(line, all);
         expect(sent?.script).toContain(script);
         const changed = sent?.withScript(sent.script.replace('echo one', 'echo two')) ?? '';
-        const { stdout } = spawnSync('sh', ['-c', line], { input: Buffer.from(changed, 'latin1'), encoding: 'utf8' });
+        const { stdout } = spawnSync('sh', ['-c', line], {
+          input: Buffer.from(changed, 'latin1'),
+          encoding: 'utf8',
+        });
         expect(stdout).toBe(`two\n${stdin ?? ''}`);
       }
     }

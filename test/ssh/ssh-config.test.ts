@@ -58,10 +58,14 @@ test('nothing is connected to where ssh cannot read its configuration, or sets w
     );
     for (const line of ['CheckHostIP yes', 'CertificateFile /nowhere', 'RekeyLimit 1G', 'BindInterface lo']) {
       sshConfig(line);
-      expect(await said()).toMatch(/^db-1: ssh_config sets \w+ .* for 127\.0\.0\.1, which is not supported here\n/);
+      expect(await said()).toMatch(
+        /^db-1: ssh_config sets \w+ .* for 127\.0\.0\.1, which is not supported here\n/,
+      );
     }
     sshConfig('KexAlgorithms sntrup761x25519-sha512@openssh.com');
-    expect(await said()).toMatch(/^db-1: ssh_config sets KexAlgorithms .*, and none of them is supported here\n/);
+    expect(await said()).toMatch(
+      /^db-1: ssh_config sets KexAlgorithms .*, and none of them is supported here\n/,
+    );
     sshConfig('Match exec "sleep 30"', '  User u1');
     expect(await said()).toBe(
       'db-1: ssh did not read its configuration for 127.0.0.1 within 10 s\n  nothing was connected to. Find out which program of ssh_config takes so long (Match exec): ssh -G 127.0.0.1',
@@ -107,7 +111,9 @@ test('RevokedHostKeys: a list is followed; a key revocation list and an unreadab
   writeFileSync(join(folder, 'key.pub'), `${sshd.hostKey}\n`);
   execFileSync('ssh-keygen', ['-q', '-k', '-f', list, join(folder, 'key.pub')]);
   sshConfig(`RevokedHostKeys ${list}`);
-  expect(await said()).toContain(`${list} is a key revocation list of ssh-keygen -k, which is not supported here`);
+  expect(await said()).toContain(
+    `${list} is a key revocation list of ssh-keygen -k, which is not supported here`,
+  );
   sshConfig(`RevokedHostKeys ${folder}/missing`);
   expect(await said()).toContain('RevokedHostKeys of ssh_config: the file cannot be read: ENOENT');
 });
@@ -118,7 +124,11 @@ test('RequiredRSASize holds for the key of the host and that of the user', async
   execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', key]);
   const own = await startSshd(`HostKeyAlgorithms rsa-sha2-512\nHostKey ${key}`);
   onTestFinished(() => own.stop());
-  const there = { port: own.port, identityFile: own.clientKey, hostKeys: [readFileSync(`${key}.pub`, 'utf8').trim()] };
+  const there = {
+    port: own.port,
+    identityFile: own.clientKey,
+    hostKeys: [readFileSync(`${key}.pub`, 'utf8').trim()],
+  };
   sshConfig('RequiredRSASize 2048');
   expect(await said(there)).toBe('in');
   sshConfig('RequiredRSASize 2049');
@@ -138,7 +148,10 @@ test('AddressFamily and BindAddress', async () => {
 test("a jump host's own ProxyJump is followed, and its own ProxyCommand is refused", async () => {
   appendFileSync(`${bastion.clientKey}.pub`, readFileSync(`${sshd.clientKey}.pub`));
   const known = join(temporaryDirectory(), 'known_hosts');
-  writeFileSync(known, `[127.0.0.1]:${bastion.port} ${bastion.hostKey}\n[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
+  writeFileSync(
+    known,
+    `[127.0.0.1]:${bastion.port} ${bastion.hostKey}\n[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`,
+  );
   const through = { hostKeys: [], knownHostsFile: known };
   const alias = (name: string, port: number, ...more: string[]) => [
     `Host ${name}`,
@@ -163,8 +176,14 @@ test("a jump host's own ProxyJump is followed, and its own ProxyCommand is refus
     /^db-1 \(jump host inner\): ssh_config sets ProxyCommand nc .* for inner, which is not supported here/,
   );
   sshConfig(...target, ...alias('inner', sshd.port, 'BindInterface lo'));
-  expect(await said(reached)).toMatch(/^db-1 \(jump host inner\): ssh_config sets BindInterface lo for inner/);
-  sshConfig(...target, ...alias('inner', sshd.port, 'ProxyJump outer'), ...alias('outer', 1, 'ProxyJump inner'));
+  expect(await said(reached)).toMatch(
+    /^db-1 \(jump host inner\): ssh_config sets BindInterface lo for inner/,
+  );
+  sshConfig(
+    ...target,
+    ...alias('inner', sshd.port, 'ProxyJump outer'),
+    ...alias('outer', 1, 'ProxyJump inner'),
+  );
   expect(await said(reached)).toMatch(
     /^db-1: the way leads through more than 16 jump hosts: .*\n {2}nothing was connected to/,
   );
@@ -255,14 +274,16 @@ test('keys are offered in the order of ssh itself', async () => {
     ['IdentitiesOnly yes', `IdentityFile ${file}`, `IdentityFile ${four}`, `IdentityFile ${three}`],
     [`IdentityFile ${file}`],
   ];
-  const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchMode=yes'].flatMap((each) => [
-    '-o',
-    each,
-  ]);
+  const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'BatchMode=yes'].flatMap(
+    (each) => ['-o', each],
+  );
   const offeredBy = async (login: () => Promise<unknown>) => {
     const from = there.log().length;
     await login();
-    await vi.waitFor(() => expect(there.log().slice(from)).toMatch(/Connection closed by|Disconnected from/), 10_000);
+    await vi.waitFor(
+      () => expect(there.log().slice(from)).toMatch(/Connection closed by|Disconnected from/),
+      10_000,
+    );
     return [
       ...there
         .log()
@@ -274,7 +295,15 @@ test('keys are offered in the order of ssh itself', async () => {
     const config = sshConfig(...lines);
     const ours = await offeredBy(async () => expect(await said(there)).toMatch(/could not log in/));
     const theirs = await offeredBy(async () =>
-      spawnSync('/usr/bin/ssh', ['-F', config, '-p', String(there.port), ...options, 'root@127.0.0.1', 'true']),
+      spawnSync('/usr/bin/ssh', [
+        '-F',
+        config,
+        '-p',
+        String(there.port),
+        ...options,
+        'root@127.0.0.1',
+        'true',
+      ]),
     );
     expect(theirs.length).toBeGreaterThan(1);
     expect(ours).toEqual(theirs);

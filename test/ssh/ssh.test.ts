@@ -122,7 +122,9 @@ test('a key that is only in the agent logs in', async () => {
   try {
     process.env.SSH_AUTH_SOCK = socket;
     execFileSync('ssh-add', ['-q', locked], { stdio: 'ignore' });
-    execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'a passphrase', '-f', locked], { stdio: 'ignore' });
+    execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'a passphrase', '-f', locked], {
+      stdio: 'ignore',
+    });
     const connection = await open({ port: own.port, hostKeys: [own.hostKey], identityFile: locked });
     expect((await connection.exec('echo in')).stdout.toString()).toBe('in\n');
   } finally {
@@ -149,7 +151,9 @@ test('ten scripts at once work with three channels', async () => {
     Array.from({ length: 10 }, () => connection.exec('date +%s%N; sleep 0.5; date +%s%N')),
   );
   const spans = results.map((result) => result.stdout.toString().trim().split('\n').map(Number));
-  const atOnce = spans.map(([start = 0]) => spans.filter(([from = 0, to = 0]) => from <= start && start <= to).length);
+  const atOnce = spans.map(
+    ([start = 0]) => spans.filter(([from = 0, to = 0]) => from <= start && start <= to).length,
+  );
   expect(Math.max(...atOnce)).toBeLessThanOrEqual(3);
   expect(connection.execs - before).toBe(10);
 });
@@ -212,7 +216,10 @@ test('a connection that closes during a script is lost, never a success', async 
   const proxy = await cuttable();
   try {
     const connection = await open({ port: proxy.port });
-    const running = Promise.allSettled([connection.exec('sleep 5'), createReader(connection, 'db-1').$`sleep 5`]);
+    const running = Promise.allSettled([
+      connection.exec('sleep 5'),
+      createReader(connection, 'db-1').$`sleep 5`,
+    ]);
     await delay(700);
     proxy.cut();
     for (const result of await running) {
@@ -232,14 +239,20 @@ test('a file with truncated content is not put in place', async () => {
   writeFileSync(path, 'old');
   try {
     const connection = await open({ port: proxy.port });
-    const writing = makeSteps(hostOver(connection), { ...write(path, randomBytes(40_000_000)), secret: true });
+    const writing = makeSteps(hostOver(connection), {
+      ...write(path, randomBytes(40_000_000)),
+      secret: true,
+    });
     const failed = expect(writing).rejects.toThrow(ConnectionLost);
     await delay(150);
     proxy.cut();
     await failed;
     await delay(500);
     expect(
-      execFileSync('sh', ['-c', `cat ${path}; ls -A ${sshd.directory} | grep -c '^\\.written' || true`]).toString(),
+      execFileSync('sh', [
+        '-c',
+        `cat ${path}; ls -A ${sshd.directory} | grep -c '^\\.written' || true`,
+      ]).toString(),
     ).toBe('old0\n');
   } finally {
     proxy.close();

@@ -17,7 +17,10 @@ export interface Sshd {
   readonly directory: string;
   /** Its log so far; more with `LogLevel VERBOSE`. */
   log(): string;
-  /** The programs that it started so far with their arguments, as strace shows them, where it is traced. */
+  /**
+   * The programs that it started so far with their arguments, as strace shows them, where it is
+   * traced.
+   */
   executed(): string;
   stop(): Promise<void>;
 }
@@ -33,8 +36,9 @@ export function installSshd(): void {
 }
 
 /**
- * The program that starts sshd, and its first arguments: each `execve` below it is written to the file `executed`, however short it runs.
- * The kernel shows nothing else to strace, so a login is as fast as without.
+ * The program that starts sshd, and its first arguments: each `execve` below it is written to the
+ * file `executed`, however short it runs. The kernel shows nothing else to strace, so a login is
+ * as fast as without.
  */
 const traced = (directory: string) => [
   '/usr/bin/strace',
@@ -45,7 +49,8 @@ const traced = (directory: string) => [
 
 /**
  * @param extra additional lines of sshd_config
- * @param options `isTraced`: whether `executed` has the arguments of all programs that it starts. Needs strace
+ * @param options `isTraced`: whether `executed` has the arguments of all programs that it starts.
+ * Needs strace
  */
 export async function startSshd(extra = '', { isTraced = false } = {}): Promise<Sshd> {
   const directory = mkdtempSync(join(tmpdir(), 'sshd-'));
@@ -74,7 +79,14 @@ ${extra}
   );
   execFileSync('chmod', ['-R', 'go+rX', directory]);
   execFileSync('chmod', ['600', join(directory, 'host'), join(directory, 'client')]);
-  const [program = '', ...words] = [...(isTraced ? traced(directory) : []), '/usr/sbin/sshd', '-D', '-e', '-f', config];
+  const [program = '', ...words] = [
+    ...(isTraced ? traced(directory) : []),
+    '/usr/sbin/sshd',
+    '-D',
+    '-e',
+    '-f',
+    config,
+  ];
   const running = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   await new Promise<void>((resolve, reject) => {

@@ -17,15 +17,22 @@ const own = join(directory, 'own.yaml');
 beforeAll(async () => {
   await install('tmux', 'zsh');
   for (const [shell, path] of Object.entries(scripts)) writeFileSync(path, printed(shell));
-  writeFileSync(own, 'groups: { database: { alpha: { address: 10.0.0.1 } }, rpc: { beta-1: {}, beta-2: {} } }\n');
+  writeFileSync(
+    own,
+    'groups: { database: { alpha: { address: 10.0.0.1 } }, rpc: { beta-1: {}, beta-2: {} } }\n',
+  );
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
 function printed(...words: readonly string[]): string {
-  return execFileSync(process.execPath, ['node_modules/zx/build/cli.js', 'playbooks/completions.mjs', ...words], {
-    cwd: root,
-    encoding: 'utf8',
-  });
+  return execFileSync(
+    process.execPath,
+    ['node_modules/zx/build/cli.js', 'playbooks/completions.mjs', ...words],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
 }
 
 /** The names in a directory, without their endings. */
@@ -36,7 +43,8 @@ const namesIn = (folder: string, ending: string) =>
 
 test.each(['bash', 'zsh'] as const)('the script for %s knows each command', (shell) => {
   const script = readFileSync(scripts[shell], 'utf8');
-  for (const name of namesIn('playbooks', '.mjs')) expect(script).toMatch(new RegExp(`^ +\\(?${name}\\.mjs\\)`, 'm'));
+  for (const name of namesIn('playbooks', '.mjs'))
+    expect(script).toMatch(new RegExp(`^ +\\(?${name}\\.mjs\\)`, 'm'));
 });
 
 test.each([
@@ -51,7 +59,10 @@ describe('bash', () => {
   /** The completions of the last word, requested like readline does. */
   function offered(...words: readonly string[]): string[] {
     const script = `source ${scripts.bash}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _rpc_playbooks; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const said = execFileSync('bash', ['--norc', '-c', script, 'bash', ...words], { cwd: root, encoding: 'utf8' });
+    const said = execFileSync('bash', ['--norc', '-c', script, 'bash', ...words], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     return said.split('\n').filter((line) => line !== '');
   }
   const deploy = ['npx', 'zx', 'playbooks/deploy.mjs'] as const;
@@ -80,8 +91,16 @@ describe('bash', () => {
     ['no hosts without an inventory', [...deploy, '--limit', ''], []],
     ['those of the inventory named', [...deploy, '-i', own, '-l', 'b'], ['beta-1', 'beta-2']],
     ['those of the inventory behind =', [...deploy, '--inventory', '=', own, '-l', 'a'], ['alpha', 'all']],
-    ['the last of a list', [...deploy, '-i', own, '--limit', 'alpha,beta-'], ['alpha,beta-1', 'alpha,beta-2']],
-    ['hosts that are assumed to be stopped', [...deploy, '-i', own, '--assume-stopped', 'be'], ['beta-1', 'beta-2']],
+    [
+      'the last of a list',
+      [...deploy, '-i', own, '--limit', 'alpha,beta-'],
+      ['alpha,beta-1', 'alpha,beta-2'],
+    ],
+    [
+      'hosts that are assumed to be stopped',
+      [...deploy, '-i', own, '--assume-stopped', 'be'],
+      ['beta-1', 'beta-2'],
+    ],
     ['what is left out', [...deploy, '-i', own, '--limit', 'all,!al'], ['all,!alpha', 'all,!all']],
     ['no hosts of what cannot be read', [...deploy, '-i', 'nowhere', '--limit', ''], []],
     ['variables', [...deploy, '--set', 'ports.rpc_h'], ['ports.rpc_http=']],
@@ -92,8 +111,16 @@ describe('bash', () => {
     ['own options of a playbook', ['zx', 'playbooks/recover.mjs', '--to'], ['--to-time', '--to-server']],
     ['those of a rollback', ['zx', 'playbooks/rollback.mjs', '--to'], ['--to']],
     ['values of an own option', ['zx', 'playbooks/restart.mjs', '--component', 's'], ['state-db', 'sync']],
-    ['values of an own option behind =', ['zx', 'playbooks/restart.mjs', '--component', '=', 'j'], ['json-rpc']],
-    ['hosts of an own option', ['zx', 'playbooks/drain.mjs', '-i', own, '--host', 'be'], ['beta-1', 'beta-2']],
+    [
+      'values of an own option behind =',
+      ['zx', 'playbooks/restart.mjs', '--component', '=', 'j'],
+      ['json-rpc'],
+    ],
+    [
+      'hosts of an own option',
+      ['zx', 'playbooks/drain.mjs', '-i', own, '--host', 'be'],
+      ['beta-1', 'beta-2'],
+    ],
     [
       'commands of the installed program',
       ['rpc-playbooks', 're'],
@@ -142,10 +169,22 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
   test('completes playbooks, options, inventories, roles, hosts and variables', async () => {
     await completed('npx zx playbooks/depl', 'npx zx playbooks/deploy.mjs');
     await completed('zx playbooks/deploy.mjs --inven', 'zx playbooks/deploy.mjs --inventory');
-    await completed('npx zx playbooks/deploy.mjs --inventory mainn', 'npx zx playbooks/deploy.mjs --inventory mainnet');
-    await completed('npx zx playbooks/deploy.mjs --inventory=testn', 'npx zx playbooks/deploy.mjs --inventory=testnet');
-    await completed('npx zx playbooks/deploy.mjs --role time-', 'npx zx playbooks/deploy.mjs --role time-sync');
-    await completed('npx zx playbooks/deploy.mjs -i lab --limit db', 'npx zx playbooks/deploy.mjs -i lab --limit db-1');
+    await completed(
+      'npx zx playbooks/deploy.mjs --inventory mainn',
+      'npx zx playbooks/deploy.mjs --inventory mainnet',
+    );
+    await completed(
+      'npx zx playbooks/deploy.mjs --inventory=testn',
+      'npx zx playbooks/deploy.mjs --inventory=testnet',
+    );
+    await completed(
+      'npx zx playbooks/deploy.mjs --role time-',
+      'npx zx playbooks/deploy.mjs --role time-sync',
+    );
+    await completed(
+      'npx zx playbooks/deploy.mjs -i lab --limit db',
+      'npx zx playbooks/deploy.mjs -i lab --limit db-1',
+    );
     await completed(
       'npx zx playbooks/deploy.mjs -i lab --limit=dat',
       'npx zx playbooks/deploy.mjs -i lab --limit=database',
@@ -166,9 +205,17 @@ describe.each(['bash', 'zsh', 'zsh with it in fpath'] as const)('%s on a termina
       'npx zx playbooks/deploy.mjs --set ports.rpc_http=',
     );
     await completed('npx zx playbooks/secrets.mjs gen', 'npx zx playbooks/secrets.mjs generate');
-    await completed('npx zx playbooks/deploy.mjs --li', 'npx zx playbooks/deploy.mjs --li', '--limit', '--list-hosts');
+    await completed(
+      'npx zx playbooks/deploy.mjs --li',
+      'npx zx playbooks/deploy.mjs --li',
+      '--limit',
+      '--list-hosts',
+    );
     await completed('npx zx playbooks/recover.mjs --to-t', 'npx zx playbooks/recover.mjs --to-time');
-    await completed('zx playbooks/restart.mjs --component js', 'zx playbooks/restart.mjs --component json-rpc');
+    await completed(
+      'zx playbooks/restart.mjs --component js',
+      'zx playbooks/restart.mjs --component json-rpc',
+    );
     await completed('npx rpc-playbooks snap', 'npx rpc-playbooks snapshot');
     await completed('rpc-playbooks deploy -i mainn', 'rpc-playbooks deploy -i mainnet');
     await completed('npx rpc-playbooks deploy --role time-', 'npx rpc-playbooks deploy --role time-sync');

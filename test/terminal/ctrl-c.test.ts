@@ -140,5 +140,7 @@ test.each([
   await made('three.started');
   terminal.press('C-c');
   await terminal.until((rows) => rows.at(-1) === 'shell>');
-  expect(terminal.screen().join('\n')).toContain('here: interrupted; three.service goes on on here (2 tasks not done');
+  expect(terminal.screen().join('\n')).toContain(
+    'here: interrupted; three.service goes on on here (2 tasks not done',
+  );
 });

@@ -31,7 +31,15 @@ export class LiveRun {
     server.listen(path);
     await once(server, 'listening');
     const terminal = new Terminal(columns, rows, 'bash', '--norc', '--noprofile');
-    const command = ['clear;', 'node', '--import', 'tsx', 'test/terminal/show-events.ts', path, ...words].join(' ');
+    const command = [
+      'clear;',
+      'node',
+      '--import',
+      'tsx',
+      'test/terminal/show-events.ts',
+      path,
+      ...words,
+    ].join(' ');
     terminal.press(command, 'Enter');
     const [socket] = (await once(server, 'connection')) as [Socket];
     server.close();
@@ -90,7 +98,12 @@ export const progress = (host: string, resource: string, said: Progress): RunEve
   progress: said,
 });
 
-export const done = (host: string, resource: string, outcome: Outcome = 'changed', error?: string): RunEvent => ({
+export const done = (
+  host: string,
+  resource: string,
+  outcome: Outcome = 'changed',
+  error?: string,
+): RunEvent => ({
   type: 'resource-done',
   task: stepOf(host, resource),
   outcome,

@@ -16,14 +16,20 @@ async function begin(columns: number, rows: number, hosts: readonly string[], ..
 const fifty = Array.from({ length: 50 }, (_, i) => `rpc-${String(i + 1).padStart(2, '0')}`);
 const archive = '/data/snapshots/mainnet_state_db.sql.tar.gz is downloaded';
 const downloaded = (gigabytes: number) =>
-  ({ what: 'downloading the archive', done: gigabytes * 2 ** 30, total: 40 * 2 ** 30, unit: 'bytes' }) as const;
+  ({
+    what: 'downloading the archive',
+    done: gigabytes * 2 ** 30,
+    total: 40 * 2 ** 30,
+    unit: 'bytes',
+  }) as const;
 
 test('50 hosts on 24 rows: the important ones are shown, also after many changes of size', async () => {
   const { live, terminal } = await begin(80, 24, fifty);
   await live.start(4);
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 50 hosts done, 50 waiting') ?? false);
   // The screen is full before it is resized, as after a few tasks of a real run.
-  for (const host of fifty) await live.send(started(host, 'packages'), done(host, 'packages'), started(host, archive));
+  for (const host of fifty)
+    await live.send(started(host, 'packages'), done(host, 'packages'), started(host, archive));
   await live.send(progress('rpc-37', archive, downloaded(10)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('25%')));
   expect(wide).toHaveLength(24);
@@ -68,7 +74,8 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
   await live.send(finished(fifty, ['rpc-07']));
   await terminal.until((screen) => screen.at(-1) === 'shell>');
   const shownOnce = terminal.everything();
-  // A terminal tells its new width a moment later, so rows are compared without the breaks that the width decides.
+  // A terminal tells its new width a moment later, so rows are compared without the breaks that
+  // the width decides.
   const whole = shownOnce
     .join('\n')
     .replaceAll(/\n {15,16}(?=\S)/g, ' ')
@@ -99,7 +106,11 @@ test('50 hosts on 24 rows: the important ones are shown, also after many changes
 test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 columns', async () => {
   const { live, terminal } = await begin(80, 24, ['db-1', 'rpc-1']);
   await live.start(9);
-  await live.send(started('db-1', archive), started('rpc-1', 'daemon.json'), progress('db-1', archive, downloaded(1)));
+  await live.send(
+    started('db-1', archive),
+    started('rpc-1', 'daemon.json'),
+    progress('db-1', archive, downloaded(1)),
+  );
   await delay(1100);
   await live.send(progress('db-1', archive, downloaded(2)));
   const wide = await terminal.until((screen) => screen.some((row) => row.includes('/s ')));
@@ -108,7 +119,8 @@ test('a download shows a bar, bytes, rate and the time left, in 80, 40 and 20 co
   );
   terminal.resize(40, 24);
   const narrow = await terminal.until(
-    (screen) => (screen.at(-1)?.startsWith('0 of 2 hosts') === true && screen.every((row) => row.length < 40)) ?? false,
+    (screen) =>
+      (screen.at(-1)?.startsWith('0 of 2 hosts') === true && screen.every((row) => row.length < 40)) ?? false,
   );
   expect(narrow.slice(-4).join('\n')).toMatch(
     /^db-1 {2}0:0\d docker: \/data\/snapshots\/mai…\n +5% .*\/s .* left\nrpc-1 0:0\d docker: daemon\.json\n0 of 2 hosts done, 2 busy {2}0:0\d$/,
@@ -126,7 +138,9 @@ test('characters of two columns, and emoji, wrap no line', async () => {
   await live.start(2);
   const title = '文件在它应该在的地方并且内容是正确的🚀🚀🚀🚀🚀🚀🚀';
   for (const host of hosts) await live.send(started(host, title));
-  const screen = await terminal.until((rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false);
+  const screen = await terminal.until(
+    (rows) => rows.at(-1)?.startsWith('0 of 2 hosts done, 2 busy') ?? false,
+  );
   expect(screen.slice(-3).join('\n')).toMatch(
     /^数据库-一 0:0\d docker: 文件在它应该在…\n伺服器🚀 {2}0:0\d docker: 文件在它应该在…\n0 of 2 hosts done/,
   );

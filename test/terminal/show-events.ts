@@ -1,4 +1,5 @@
-// Shows the events of a run from a socket, like a playbook on a terminal: node show-events.ts SOCKET [--quiet]
+// Shows the events of a run from a socket, like a playbook on a terminal: node show-events.ts
+// SOCKET [--quiet]
 import { createConnection } from 'node:net';
 import { createInterface } from 'node:readline';
 import { liveOutput } from '../../lib/engine/output/live/live.ts';

@@ -36,13 +36,17 @@ const work = role('work', () => [
   made('four', (host) => host.run`sleep 0.1`),
 ]);
 
-await main(playbook('slow', 'takes its time.', [play('work', { hosts: 'all', roles: [work] })]), commandLine, {
-  load: async () => ({
-    name: 'ctrl-c-test',
-    file: 'here.yaml',
-    hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
-  }),
-  open: openSession,
-  embedded: 'lab',
-  prepareEmbedded: async () => {},
-});
+await main(
+  playbook('slow', 'takes its time.', [play('work', { hosts: 'all', roles: [work] })]),
+  commandLine,
+  {
+    load: async () => ({
+      name: 'ctrl-c-test',
+      file: 'here.yaml',
+      hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
+    }),
+    open: openSession,
+    embedded: 'lab',
+    prepareEmbedded: async () => {},
+  },
+);

@@ -27,7 +27,9 @@ export class Terminal {
   }
 
   #tmux(...words: readonly string[]): string {
-    return execFileSync('tmux', ['-u', '-L', this.#server, '-f', '/dev/null', ...words], { encoding: 'utf8' });
+    return execFileSync('tmux', ['-u', '-L', this.#server, '-f', '/dev/null', ...words], {
+      encoding: 'utf8',
+    });
   }
 
   /** Names of keys, or text, as for `tmux send-keys`. */
@@ -44,7 +46,9 @@ export class Terminal {
     return rowsOf(this.#tmux('capture-pane', '-p'));
   }
 
-  /** All output: scrolled rows and the screen. Rows that the terminal itself wrapped are joined. */
+  /**
+   * All output: scrolled rows and the screen. Rows that the terminal itself wrapped are joined.
+   */
   everything(): string[] {
     return rowsOf(this.#tmux('capture-pane', '-p', '-J', '-S', '-'));
   }

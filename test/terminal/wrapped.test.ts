@@ -7,7 +7,10 @@ beforeAll(() => install('tmux'));
 let terminal: { close(): void } | undefined;
 afterEach(() => terminal?.close());
 
-/** What a playbook prints on a terminal. Rows that the terminal itself breaks are joined: they are wider than it. */
+/**
+ * What a playbook prints on a terminal. Rows that the terminal itself breaks are joined: they are
+ * wider than it.
+ */
 async function printed(columns: number, command: string): Promise<string[]> {
   const shell = new Terminal(columns, 60, 'bash', '--norc', '--noprofile');
   terminal = shell;
@@ -17,7 +20,9 @@ async function printed(columns: number, command: string): Promise<string[]> {
   return shell.everything().slice(0, -1);
 }
 
-const hint = ['  --read for a command that only reads, --change for one that may change the host: it takes the locks'];
+const hint = [
+  '  --read for a command that only reads, --change for one that may change the host: it takes the locks',
+];
 
 describe('the words of a playbook', () => {
   test.each([
@@ -61,7 +66,9 @@ describe('the words of a playbook', () => {
   test.each([80, 40])('and its help fit in %i columns, but for commands', async (columns) => {
     const rows = await printed(columns, 'status.mjs --help');
     expect(rows.filter((row) => row.length > columns && !/^(Usage: | {2})npx zx /.test(row))).toEqual([]);
-    expect(rows).toContain('  npx zx playbooks/status.mjs --inventory mainnet --max-behind 100 --stale-after 15m');
+    expect(rows).toContain(
+      '  npx zx playbooks/status.mjs --inventory mainnet --max-behind 100 --stale-after 15m',
+    );
   });
 });
 

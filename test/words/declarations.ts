@@ -21,7 +21,9 @@ interface MadeError {
   readonly parameters: readonly string[];
 }
 
-/** Resolves names and calls by scope and import alone: the compiler's own checker takes seconds. */
+/**
+ * Resolves names and calls by scope and import alone: the compiler's own checker takes seconds.
+ */
 export interface Declarations {
   declared(name: ts.Identifier): Declared | undefined;
   /** Arguments of every call of a named function or constructor. */
@@ -50,7 +52,8 @@ export function declarations(
 
   const declare = (name: ts.BindingName, declared: Declared, scope: ts.Node): void => {
     if (!ts.isIdentifier(name)) {
-      for (const element of name.elements) if (ts.isBindingElement(element)) declare(element.name, element, scope);
+      for (const element of name.elements)
+        if (ts.isBindingElement(element)) declare(element.name, element, scope);
       return;
     }
     scopes.set(scope, (scopes.get(scope) ?? new Map()).set(name.text, declared));
@@ -66,16 +69,19 @@ export function declarations(
       add(properties, node.name.getText(), node.initializer);
     else if (ts.isShorthandPropertyAssignment(node) && !isLeftOut(node.parent))
       add(properties, node.name.text, node.name);
-    else if (ts.isImportDeclaration(node)) for (const [here, there] of importsOf(node)) imports.set(here, there);
+    else if (ts.isImportDeclaration(node))
+      for (const [here, there] of importsOf(node)) imports.set(here, there);
     else if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
       const { expression } = node;
       if (ts.isIdentifier(expression) || expression.kind === ts.SyntaxKind.SuperKeyword)
         add(calls, expression.getText(), node);
     }
     if (ts.isFunctionLike(node)) {
-      for (const parameter of node.parameters) if (ts.isParameter(parameter)) declare(parameter.name, parameter, node);
+      for (const parameter of node.parameters)
+        if (ts.isParameter(parameter)) declare(parameter.name, parameter, node);
     }
-    const isScope = ts.isFunctionLike(node) || ts.isBlock(node) || ts.isForOfStatement(node) || ts.isSourceFile(node);
+    const isScope =
+      ts.isFunctionLike(node) || ts.isBlock(node) || ts.isForOfStatement(node) || ts.isSourceFile(node);
     ts.forEachChild(node, (child) => see(child, isScope ? node : scope));
   };
   for (const file of files) see(file, file);

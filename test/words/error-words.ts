@@ -1,30 +1,41 @@
 import ts from 'typescript';
 import { type Declared, declarations, type Made } from './declarations.ts';
 
-/** A message at the place where an error is made. Values that are known only when it is thrown are between two pieces. */
+/**
+ * A message at the place where an error is made. Values that are known only when it is thrown are
+ * between two pieces.
+ */
 export interface Words {
   readonly file: string;
   readonly line: number;
   readonly pieces: readonly string[];
 }
 
-/** Errors of the language are our own mistakes: their messages are for us. A parser throws SyntaxError for a user's text. */
+/**
+ * Errors of the language are our own mistakes: their messages are for us. A parser throws
+ * SyntaxError for a user's text.
+ */
 const made = ['Error', 'SyntaxError'];
 
-/** Properties that hold messages for users. Others are not followed: they also hold too much else. */
+/**
+ * Properties that hold messages for users. Others are not followed: they also hold too much else.
+ */
 const spoken = new Set(['what', 'why', 'note', 'error', 'reason', 'message', 'fault']);
 
 /** Parameters and properties of errors that are not part of its message. */
 const silent = new Set(['hint', 'name', 'where', 'until', 'code', 'cause', 'host', 'command']);
 
 /**
- * The messages of all errors in these files: those that are written where the error is made, and those that come from
- * constants, parameters, properties and return values. Single words are left out.
+ * The messages of all errors in these files: those that are written where the error is made, and
+ * those that come from constants, parameters, properties and return values. Single words are left
+ * out.
  *
  * @param texts source by file name, relative to one folder
  */
 export function errorWords(texts: ReadonlyMap<string, string>): Words[] {
-  const files = [...texts].map(([file, text]) => ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true));
+  const files = [...texts].map(([file, text]) =>
+    ts.createSourceFile(file, text, ts.ScriptTarget.ES2023, true),
+  );
   const code = declarations(files, isNoError);
   const found: Words[] = [];
   const followed = new Set<ts.Node | string>();
@@ -46,7 +57,8 @@ export function errorWords(texts: ReadonlyMap<string, string>): Words[] {
     else if (ts.isTemplateExpression(node)) {
       note(node, [node.head.text, ...node.templateSpans.map((span) => span.literal.text)]);
       for (const span of node.templateSpans) say(span.expression);
-    } else if (ts.isConditionalExpression(node)) for (const branch of [node.whenTrue, node.whenFalse]) say(branch);
+    } else if (ts.isConditionalExpression(node))
+      for (const branch of [node.whenTrue, node.whenFalse]) say(branch);
     else if (ts.isBinaryExpression(node)) for (const side of [node.left, node.right]) say(side);
     else if (ts.isArrayLiteralExpression(node)) for (const element of node.elements) say(element);
     else if (ts.isObjectLiteralExpression(node)) sayObject(node);
@@ -118,7 +130,8 @@ export function errorWords(texts: ReadonlyMap<string, string>): Words[] {
 function isNoError({ properties }: ts.ObjectLiteralExpression): boolean {
   const names = properties.map((property) => property.name?.getText() ?? '');
   return (
-    names.join() === 'what' || names.some((name) => ['wanted', 'done', 'total', 'effect', 'seconds'].includes(name))
+    names.join() === 'what' ||
+    names.some((name) => ['wanted', 'done', 'total', 'effect', 'seconds'].includes(name))
   );
 }
 

@@ -8,7 +8,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const folders = ['lib', 'roles', 'templates', 'playbooks', 'inventory', 'test', 'lab', '.github'];
 const isText = (file: string) => /(\.([cm]?[jt]s|sh|ya?ml|json|toml|go|lua|md)|Dockerfile)$/.test(file);
 
-/** Messages and comments name a page (docs/NAME.md), a page and a heading in quotes, or an anchor. */
+/**
+ * Messages and comments name a page (docs/NAME.md), a page and a heading in quotes, or an anchor.
+ */
 const pointer = /docs\/([\w-]+\.md)(?:#([\w-]+)|,? \\?"([^"\\]+)\\?")?/g;
 
 /** The pointers of a text to a page or a heading that does not exist. */
@@ -20,7 +22,9 @@ function brokenPointers(text: string): string[] {
     if (!existsSync(path)) return [whole];
     const headings = headingsOf(readFileSync(path, 'utf8'));
     const isThere =
-      anchor === undefined ? title === undefined || headings.includes(title) : headings.map(anchorOf).includes(anchor);
+      anchor === undefined
+        ? title === undefined || headings.includes(title)
+        : headings.map(anchorOf).includes(anchor);
     return isThere ? [] : [whole];
   });
 }

@@ -1,7 +1,10 @@
 import ts from 'typescript';
 import type { Words } from './error-words.ts';
 
-/** A text in a test, in pieces: values that the test inserts, or variable parts of a pattern, are between two pieces. */
+/**
+ * A text in a test, in pieces: values that the test inserts, or variable parts of a pattern, are
+ * between two pieces.
+ */
 export interface TestWords {
   readonly file: string;
   readonly pieces: readonly string[];
@@ -54,8 +57,8 @@ function piecesOf(pattern: string): string[] {
 }
 
 /**
- * Whether a test states this message: all pieces, the longest piece, or enough of a piece that no other message is meant. A
- * shorter text counts only in a test of the same place.
+ * Whether a test states this message: all pieces, the longest piece, or enough of a piece that no
+ * other message is meant. A shorter text counts only in a test of the same place.
  */
 export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): boolean {
   const own = pieces.map(even).filter((piece) => /[a-z]{2}/i.test(piece));
@@ -66,7 +69,9 @@ export function isSaid({ file, pieces }: Words, tests: readonly TestWords[]): bo
       tests.some((test) => test.pieces.some((part) => own.some((piece) => isTelling(shared(part, piece)))))
     );
   }
-  const inOrder = new RegExp(own.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[\\s\\S]{0,80}?'));
+  const inOrder = new RegExp(
+    own.map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('[\\s\\S]{0,80}?'),
+  );
   return tests.some((test) => inOrder.test(test.whole) && isNear(test.file, file));
 }
 
@@ -87,7 +92,10 @@ function isNear(test: string, file: string): boolean {
   );
 }
 
-/** The overlap of two texts where they can be pieces of one: one within the other, or the end of one is the start of the other. */
+/**
+ * The overlap of two texts where they can be pieces of one: one within the other, or the end of
+ * one is the start of the other.
+ */
 function shared(a: string, b: string): string {
   if (a.includes(b)) return b;
   if (b.includes(a)) return a;

@@ -8,8 +8,8 @@ import { isSaid, testWords } from './test-words.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Fallbacks for cases that the types allow and that do not occur: an error of the file system without a code, one of zod
- * without a message. And text for psql, not for users.
+ * Fallbacks for cases that the types allow and that do not occur: an error of the file system
+ * without a code, one of zod without a message. And text for psql, not for users.
  */
 const neverSaid = new Set([
   'unknown error',
@@ -27,7 +27,8 @@ function textsIn(folders: readonly string[], isWanted: (file: string) => boolean
 }
 
 const isTest = (file: string) => /\.test\.ts$/.test(file);
-const isSource = (file: string) => /\.(ts|mjs)$/.test(file) && !isTest(file) && !/\/testdata\/|\/testing\//.test(file);
+const isSource = (file: string) =>
+  /\.(ts|mjs)$/.test(file) && !isTest(file) && !/\/testdata\/|\/testing\//.test(file);
 
 test('every error that a user can cause has a test of its message', () => {
   const tests = [...textsIn(['lib', 'roles', 'playbooks', 'test'], isTest)]
@@ -85,7 +86,11 @@ test.each<[said: string, words: readonly string[], is: boolean]>([
   [`expect(x).toBe('the host a was not')`, ['the host ', ' was not found anywhere'], false],
   [`test('no host or group is called', () => {})`, ['no host or group is called "', '"'], false],
   [`import x from 'no host or group is called'`, ['no host or group is called "', '"'], false],
-  [`test.each([['no host or group is called']])('%s', () => {})`, ['no host or group is called "', '"'], true],
+  [
+    `test.each([['no host or group is called']])('%s', () => {})`,
+    ['no host or group is called "', '"'],
+    true,
+  ],
 ])('%s says %j: %s', (said, pieces, is) => {
   expect(isSaid({ file: 'lib/a/b.ts', line: 1, pieces }, testWords('lib/c/d.test.ts', said))).toBe(is);
 });
@@ -93,6 +98,10 @@ test.each<[said: string, words: readonly string[], is: boolean]>([
 test('a few letters count only in a test of the same place', () => {
   const words = { file: 'lib/a/b.ts', line: 1, pieces: ['', ' is empty'] };
   const said = (file: string) => isSaid(words, testWords(file, `expect(x).toBe('f is empty')`));
-  expect(['lib/a/c.test.ts', 'test/kinds/b.test.ts', 'playbooks/a.test.ts'].map(said)).toEqual([true, true, true]);
+  expect(['lib/a/c.test.ts', 'test/kinds/b.test.ts', 'playbooks/a.test.ts'].map(said)).toEqual([
+    true,
+    true,
+    true,
+  ]);
   expect(said('lib/c/d.test.ts')).toBe(false);
 });

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type CommandOutput, type Completed, command, standardOutput } from '../../engine/command-line/command.ts';
+import {
+  type CommandOutput,
+  type Completed,
+  command,
+  standardOutput,
+} from '../../engine/command-line/command.ts';
 import { parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
@@ -60,7 +65,9 @@ function completionsOf(root: string, own: CompletionsDependencies['own']): Compl
   return {
     commands: own,
     run: { options: runOptions },
-    variables: variablesIn(JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables),
+    variables: variablesIn(
+      JSON.parse(readFileSync(`${root}/inventory/schema.json`, 'utf8')).definitions.variables,
+    ),
   };
 }
 

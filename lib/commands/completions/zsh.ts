@@ -3,7 +3,9 @@ import type { OptionSpec } from '../../engine/command-line/command-line.ts';
 import { quote } from '../../engine/host/quote.ts';
 import type { Completions } from './completions.ts';
 
-/** What a script for zsh, to be sourced or to be put into a folder of $fpath, has of the options. */
+/**
+ * What a script for zsh, to be sourced or to be put into a folder of $fpath, has of the options.
+ */
 export function zshCompletions({ commands, run, variables }: Completions) {
   const cases = Object.entries(commands).map(
     ([name, command]) => `    (${name}.mjs) _arguments -s -S ${specsOf(command)} ;;`,

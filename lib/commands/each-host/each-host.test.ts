@@ -69,7 +69,9 @@ test('facts are lines for people, or one JSON document', async () => {
   const lab = await inventory();
   const text = await ended(factsCommand, '-i', lab, '-l', 'db-1');
   expect(text.code).toBe(0);
-  expect(text.said.join('\n')).toMatch(/^db-1 {2}system +\S.*, kernel .*\ndb-1[\s\S]*^db-1 {2}memory +[\d.]+ \w+$/m);
+  expect(text.said.join('\n')).toMatch(
+    /^db-1 {2}system +\S.*, kernel .*\ndb-1[\s\S]*^db-1 {2}memory +[\d.]+ \w+$/m,
+  );
   const json = await ended(factsCommand, '-i', lab, '-l', 'db-1,rpc-1', '--json');
   expect(json.code).toBe(4);
   expect(JSON.parse(json.said.join('\n'))).toMatchObject({
@@ -91,7 +93,18 @@ test('a command runs on each host, with its output beside the name and its exit 
   });
   expect((await ended(runCommand, ...words, 'true')).said).toEqual(['db-1  ended with 0']);
   expect((await ended(runCommand, ...words, "printf '\\033[2J'")).said).toEqual(['db-1  \\x1b[2J']);
-  const slow = await ended(runCommand, '-i', lab, '-l', 'db-1', '--read', '--command-timeout', '1', '--', 'sleep 9');
+  const slow = await ended(
+    runCommand,
+    '-i',
+    lab,
+    '-l',
+    'db-1',
+    '--read',
+    '--command-timeout',
+    '1',
+    '--',
+    'sleep 9',
+  );
   expect(slow.code).toBe(1);
   expect(slow.said.at(-1)).toBe('db-1  took longer than its time limit');
 });

@@ -47,7 +47,8 @@ export interface ReachedHosts {
 /**
  * Connects to the hosts of a command line, lets the command work, and closes the connections.
  *
- * @returns the exit code of the work; 4 where a host was not reached and the work ended with 0; 130 after Ctrl-C
+ * @returns the exit code of the work; 4 where a host was not reached and the work ended with 0;
+ * 130 after Ctrl-C
  */
 export async function withHosts(
   given: Given<typeof eachHostOptions>,
@@ -87,7 +88,10 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
 }
 
 /** The line of a host that was not reached. */
-export function unreachableLine(hosts: readonly Reached[], { name, error }: Extract<Reached, { error: unknown }>) {
+export function unreachableLine(
+  hosts: readonly Reached[],
+  { name, error }: Extract<Reached, { error: unknown }>,
+) {
   const reason = inOneLine(describeErrorOn(name, error));
   return wrappedFor(hostLine(hosts, name, `unreachable: ${reason}`), process.stdout);
 }

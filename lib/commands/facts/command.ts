@@ -14,7 +14,8 @@ export const factsOptions = {
 
 export const run = command({
   command: 'npx zx playbooks/facts.mjs',
-  purpose: 'shows the facts of every host that roles decide by: system, processor, memory, disks. It is read-only.',
+  purpose:
+    'shows the facts of every host that roles decide by: system, processor, memory, disks. It is read-only.',
   options: factsOptions,
   examples: ['--inventory mainnet', '--inventory mainnet --json | jq .["db-1"].memory'],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
@@ -37,23 +38,43 @@ function factsJson(hosts: readonly Reached[]): string {
 
 function factLines(hosts: readonly Reached[], host: Reached): string[] {
   if ('error' in host) return [unreachableLine(hosts, host)];
-  return rows(host.session.facts).map(([title, text]) => hostLine(hosts, host.name, `${title.padEnd(10)}  ${text}`));
+  return rows(host.session.facts).map(([title, text]) =>
+    hostLine(hosts, host.name, `${title.padEnd(10)}  ${text}`),
+  );
 }
 
 function rows(facts: Facts): (readonly [string, string])[] {
-  const { distribution, kernel, architecture, cpu, memory, mounts, blockDevices, container, systemd, clockOffset } =
-    facts;
+  const {
+    distribution,
+    kernel,
+    architecture,
+    cpu,
+    memory,
+    mounts,
+    blockDevices,
+    container,
+    systemd,
+    clockOffset,
+  } = facts;
   const disks = blockDevices.filter(({ type }) => type === 'disk');
   const seen = new Set<string>();
   const systems = mounts.filter(({ source, size }) => size > 0 && !seen.has(source) && seen.add(source));
-  const free = systems.map(({ target, size, available }) => `${target} ${bytes(available)} free of ${bytes(size)}`);
+  const free = systems.map(
+    ({ target, size, available }) => `${target} ${bytes(available)} free of ${bytes(size)}`,
+  );
   return [
-    ['system', `${distribution.title}, kernel ${kernel}, ${architecture}${systemd ? '' : ', without systemd'}`],
+    [
+      'system',
+      `${distribution.title}, kernel ${kernel}, ${architecture}${systemd ? '' : ', without systemd'}`,
+    ],
     ...(container ? [['container', container] as const] : []),
     ['processor', `${cpu.count} × ${cpu.model || 'unknown model'}`],
     ['memory', bytes(memory)],
     ['disks', disks.map(({ path, size }) => `${path} ${bytes(size)}`).join(', ') || 'none seen'],
     ['mounts', free.join(', ')],
-    ['clock', `${Math.abs(clockOffset).toFixed(1)} s ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine`],
+    [
+      'clock',
+      `${Math.abs(clockOffset).toFixed(1)} s ${clockOffset < 0 ? 'behind' : 'ahead of'} this machine`,
+    ],
   ];
 }

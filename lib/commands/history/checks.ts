@@ -30,7 +30,13 @@ export function checksIn(folder: string, inventory: string, last: number): reado
     });
 }
 
-function foundOf({ counts, unreachable }: { counts: Readonly<Record<string, number>>; unreachable: boolean }): string {
+function foundOf({
+  counts,
+  unreachable,
+}: {
+  counts: Readonly<Record<string, number>>;
+  unreachable: boolean;
+}): string {
   if (unreachable) return 'unreachable';
   const found = ['pending', 'unknown', 'failed'].flatMap((outcome) =>
     counts[outcome] ? [`${counts[outcome]} ${outcome}`] : [],

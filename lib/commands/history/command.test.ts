@@ -9,7 +9,16 @@ import { labDeployment } from '../../node/testing/lab-deployment.ts';
 import { run as historyCommand } from './command.ts';
 
 const begin = (run: string, time: string, more = {}) =>
-  JSON.stringify({ at: 'begin', run, time, who: 'a@ctl', playbook: 'deploy', inventory: 'lab', plan: 'p', ...more });
+  JSON.stringify({
+    at: 'begin',
+    run,
+    time,
+    who: 'a@ctl',
+    playbook: 'deploy',
+    inventory: 'lab',
+    plan: 'p',
+    ...more,
+  });
 const end = (run: string, more = {}) =>
   JSON.stringify({
     at: 'end',
@@ -37,12 +46,20 @@ const releases: Readonly<Record<string, string>> = {
   'rpc-1': `4/manifest:image prover r:5000/prover:v6 sha256:1 -\n3/manifest:image prover r:5000/prover:v5 sha256:0 -\n`,
 };
 
-/** Records of check mode: two hosts and an unreachable one, a killed one, a damaged one; and of another inventory. */
+/**
+ * Records of check mode: two hosts and an unreachable one, a killed one, a damaged one; and of
+ * another inventory.
+ */
 function records(): string {
   const folder = temporaryDirectory();
   const event = (type: string, more: object) =>
     JSON.stringify({ format: eventFormat, time: '2024-11-21T16:42:35.000Z', type, ...more });
-  const started = event('run-started', { playbook: 'deploy', inventory: 'lab', check: true, hosts: ['db-1'] });
+  const started = event('run-started', {
+    playbook: 'deploy',
+    inventory: 'lab',
+    check: true,
+    hosts: ['db-1'],
+  });
   const row = (host: string, counts: object, unreachable = false) => ({
     host,
     counts,
@@ -50,7 +67,11 @@ function records(): string {
     unreachable,
     roundTrips: 2,
   });
-  const hosts = [row('db-1', { ok: 9 }), row('rpc-1', { ok: 1, pending: 2, failed: 1 }), row('rpc-2', {}, true)];
+  const hosts = [
+    row('db-1', { ok: 9 }),
+    row('rpc-1', { ok: 1, pending: 2, failed: 1 }),
+    row('rpc-2', {}, true),
+  ];
   const finished = event('run-finished', { hosts, seconds: 1, interrupted: false });
   const write = (name: string, text: string) => writeFileSync(join(folder, `${name}.ndjson`), text);
   write('20241121T164235Z-lab.check', `${started}\n${finished}\n`);

@@ -29,7 +29,11 @@ export const run = command({
   purpose:
     'shows who changed the hosts, from whatever machine, what check mode found from here, and the releases, newest first. It is read-only.',
   options: historyOptions,
-  examples: ['--inventory mainnet', '--inventory mainnet --limit rpc-1 --verbose', '--inventory mainnet --json'],
+  examples: [
+    '--inventory mainnet',
+    '--inventory mainnet --limit rpc-1 --verbose',
+    '--inventory mainnet --json',
+  ],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
   around: (): HistoryAround => ({ ...onHosts(), folder: recordFolder }),
   work({ given }, around) {
@@ -57,7 +61,12 @@ interface Found {
 
 function jsonOf({ reached: { hosts }, read, runs, checks }: Found): string {
   const releases = read.flatMap(({ host, releases: own }) =>
-    own.map(({ files, made, ...release }) => ({ host, ...release, files: [...files.keys()], ...madeBy(made) })),
+    own.map(({ files, made, ...release }) => ({
+      host,
+      ...release,
+      files: [...files.keys()],
+      ...madeBy(made),
+    })),
   );
   const missing = hosts.flatMap((host) => ('error' in host ? [[host.name, describeError(host.error)]] : []));
   return JSON.stringify({ runs, checks, releases, unreachable: Object.fromEntries(missing) });
@@ -89,7 +98,9 @@ function linesOf({ reached: { hosts }, read, runs, checks }: Found, verbose: boo
     );
   const ofHost = ({ host, releases, bad }: HostHistory) => [
     ...releases.map(({ number, isCurrent, images, made }) => {
-      const versions = [...new Set(images.map(({ name }) => `${nameOf(name)} ${versionOf(name)}`))].join(', ');
+      const versions = [...new Set(images.map(({ name }) => `${nameOf(name)} ${versionOf(name)}`))].join(
+        ', ',
+      );
       const by = made ? `  ${shown(made.since)}  ${made.who}${of(made.commit)}` : '';
       return line(host, `${isCurrent ? '*' : ' '}${number}${by}  ${versions}`);
     }),

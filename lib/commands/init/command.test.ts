@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -32,7 +40,16 @@ const inventoryOf = (folder: string, name: string) =>
 
 test('options fill in the hosts, and everything else stays to be filled in', async () => {
   const folder = newFolder();
-  const args = ['--network', 'main', '--database', 'first=10.0.0.1', '--rpc', '10.0.0.2', '--rpc', 'b=rpc.example.org'];
+  const args = [
+    '--network',
+    'main',
+    '--database',
+    'first=10.0.0.1',
+    '--rpc',
+    '10.0.0.2',
+    '--rpc',
+    'b=rpc.example.org',
+  ];
   expect(await init([folder, ...args, '--user', 'ops'])).toMatchObject({ code: 0 });
   const { ssh, groups, vars } = inventoryOf(folder, 'mainnet');
   expect(ssh).toEqual({ user: 'ops' });
@@ -57,7 +74,8 @@ test('without addresses the inventory is ours, and everything that it names is t
   });
   expect(made('.gitignore')).toContain('.runs/\n');
   for (const file of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (file.isFile()) expect(readFileSync(join(file.parentPath, file.name), 'utf8'), file.name).not.toMatch(/__[A-Z]/);
+    if (file.isFile())
+      expect(readFileSync(join(file.parentPath, file.name), 'utf8'), file.name).not.toMatch(/__[A-Z]/);
   }
 });
 
@@ -106,7 +124,9 @@ test('a folder that holds anything is refused, and stays as it is', async () => 
   });
   expect(readdirSync(folder)).toHaveLength(7);
   expect((await init([join(folder, 'a'), '--network', 'test'])).said).toContain('/a is a file');
-  expect((await init(['/proc/fleet', '--network', 'test'])).said).toContain('/proc/fleet is in /proc, /sys or /dev');
+  expect((await init(['/proc/fleet', '--network', 'test'])).said).toContain(
+    '/proc/fleet is in /proc, /sys or /dev',
+  );
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) rmSync(join(folder, name));
   // A clone of a new repository.
   expect(await init([folder, '--network', 'test'])).toMatchObject({ code: 0 });
@@ -115,8 +135,14 @@ test('a folder that holds anything is refused, and stays as it is', async () => 
 test.each([
   [[], 'the name of the folder is missing\n  init DIR, such as: init my-fleet'],
   [['DIR'], 'no --network given\n  one of main, test'],
-  [['DIR', '--network', 'test', '--rpc', 'a=10.0.0.1', '--rpc', 'a=10.0.0.2'], /^two RPC servers are named a\n/],
-  [['DIR', '--network', 'test', '--database', '.x=10.0.0.1'], /: a name starts with a letter or digit and holds/],
+  [
+    ['DIR', '--network', 'test', '--rpc', 'a=10.0.0.1', '--rpc', 'a=10.0.0.2'],
+    /^two RPC servers are named a\n/,
+  ],
+  [
+    ['DIR', '--network', 'test', '--database', '.x=10.0.0.1'],
+    /: a name starts with a letter or digit and holds/,
+  ],
   [
     ['DIR', '--network', 'test', '--database', '10.0.0.1:22'],
     /^--database 10.0.0.1:22: .*without a port\n {2}port has/,

@@ -21,7 +21,11 @@ type Network = keyof typeof inventories;
 export const initOptions = {
   network: { value: 'main|test', help: 'the network of the inventory', completes: Object.keys(inventories) },
   database: { value: '[NAME=]ADDRESS', help: 'the Database+Sync server; without NAME it is db-1' },
-  rpc: { value: '[NAME=]ADDRESS', repeat: true, help: 'an RPC server, once for each; without NAME rpc-1, rpc-2, …' },
+  rpc: {
+    value: '[NAME=]ADDRESS',
+    repeat: true,
+    help: 'an RPC server, once for each; without NAME rpc-1, rpc-2, …',
+  },
   user: { value: 'NAME', help: 'the user to log in as by SSH; default: that of your ssh_config' },
   help: shared.help,
 } as const;
@@ -45,7 +49,8 @@ export const run = command({
   parse: (args) => parseCommandLine(args, initOptions, args),
   around: (): InitDependencies => ({ ...standardOutput(), ask: terminal()?.shown }),
   async work({ given, words: [folder] }, around) {
-    if (!folder) throw new Problem('the name of the folder is missing', { hint: 'init DIR, such as: init my-fleet' });
+    if (!folder)
+      throw new Problem('the name of the folder is missing', { hint: 'init DIR, such as: init my-fleet' });
     refuseUsed(folder);
     const answers = await answered(given, around);
     refuseClash(answers);
@@ -53,12 +58,17 @@ export const run = command({
     const made = write(folder, name, answers);
     const there = printable(shown(folder));
     around.say(`made ${there}: ${made.join(', ')}`);
-    around.say(`  next: fill in each <FILL: …> of ${there}/inventory/${name}.yaml; README.md has the commands`);
+    around.say(
+      `  next: fill in each <FILL: …> of ${there}/inventory/${name}.yaml; README.md has the commands`,
+    );
     return exitCode.converged;
   },
 });
 
-/** A folder of git alone is a clone of a new repository. One that others can change would be refused by every other command. */
+/**
+ * A folder of git alone is a clone of a new repository. One that others can change would be
+ * refused by every other command.
+ */
 function refuseUsed(folder: string): void {
   refuseSystemFolder(folder);
   const unfit = unfitness(folder, { alone: true, folder: resolve(folder) });
@@ -68,12 +78,17 @@ function refuseUsed(folder: string): void {
   if (!statSync(folder).isDirectory()) throw new Problem(`${folder} is a file`, { hint });
   const there = readdirSync(folder).filter((name) => name !== '.git');
   const more = there.length > 5 ? `, and ${there.length - 5} more` : '';
-  if (there.length > 0) throw new Problem(`${folder} is not empty: ${there.slice(0, 5).join(', ')}${more}`, { hint });
+  if (there.length > 0)
+    throw new Problem(`${folder} is not empty: ${there.slice(0, 5).join(', ')}${more}`, { hint });
 }
 
 /** The values of the options, and on a terminal the answers for those that are left out. */
 async function answered(given: Given<typeof initOptions>, { ask, complain }: InitDependencies) {
-  const value = async <T>(option: string | undefined, question: string, read: (text: string) => T): Promise<T> => {
+  const value = async <T>(
+    option: string | undefined,
+    question: string,
+    read: (text: string) => T,
+  ): Promise<T> => {
     if (option !== undefined || !ask) return read(option ?? '');
     for (;;) {
       const answer = (await ask(question)).trim();
@@ -111,7 +126,9 @@ function readHosts(text: string): readonly NewHost[] {
   const names = hosts.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return hosts;
-  throw new Problem(`two RPC servers are named ${twice}`, { hint: 'give each a name of its own: NAME=ADDRESS' });
+  throw new Problem(`two RPC servers are named ${twice}`, {
+    hint: 'give each a name of its own: NAME=ADDRESS',
+  });
 }
 
 /**
@@ -121,8 +138,12 @@ function refuseClash({ database, rpc }: Known): void {
   for (const { name, address } of rpc) {
     const isSameName = name === database.name;
     if (address === undefined || isSameName === (address === database.address)) continue;
-    const clash = isSameName ? `has two addresses, ${database.address} and` : `and ${database.name} have one address,`;
-    throw new Problem(`${name} ${clash} ${address}`, { hint: 'a server of both groups has one name and one address' });
+    const clash = isSameName
+      ? `has two addresses, ${database.address} and`
+      : `and ${database.name} have one address,`;
+    throw new Problem(`${name} ${clash} ${address}`, {
+      hint: 'a server of both groups has one name and one address',
+    });
   }
 }
 
@@ -132,7 +153,10 @@ function refuseClash({ database, rpc }: Known): void {
 function write(folder: string, name: string, known: Known): string[] {
   const from = (file: string) => readFileSync(join(installation, file), 'utf8');
   const { version } = JSON.parse(from('package.json')) as { version: string };
-  const templates = readdirSync(join(installation, 'templates/project'), { recursive: true, withFileTypes: true })
+  const templates = readdirSync(join(installation, 'templates/project'), {
+    recursive: true,
+    withFileTypes: true,
+  })
     .filter((file) => file.isFile())
     .map((file) => relative(installation, join(file.parentPath, file.name)))
     .map((file) => [

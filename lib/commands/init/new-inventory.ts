@@ -25,7 +25,9 @@ export function readHost(option: string, text: string, standard: string): NewHos
   if (['all', 'database', 'rpc'].includes(name))
     throw new Problem(`${option} ${text}: ${name} means several hosts in a pattern`);
   if (!namePattern.test(name))
-    throw new Problem(`${option} ${text}: a name starts with a letter or digit and holds only letters, digits, . _ -`);
+    throw new Problem(
+      `${option} ${text}: a name starts with a letter or digit and holds only letters, digits, . _ -`,
+    );
   return { name, address: accepted(addressSchema, address, `${option} ${text}`) };
 }
 
@@ -58,5 +60,7 @@ export function inventoryWith(text: string, { database, rpc, user }: Known): str
     .replace(`    rpc-1:\n${rpcAddress}`, hosts.join('\n'))
     .replace('    db-1:\n', `    ${database.name}:\n`)
     .replace("'<FILL: address of the Database+Sync server>'", (fill) => database.address ?? fill);
-  return user === undefined ? filled : filled.replace('# ssh:\n#   user: deploy\n', () => `ssh:\n  user: ${user}\n`);
+  return user === undefined
+    ? filled
+    : filled.replace('# ssh:\n#   user: deploy\n', () => `ssh:\n  user: ${user}\n`);
 }

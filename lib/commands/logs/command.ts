@@ -6,7 +6,14 @@ import type { Session } from '../../engine/host/session.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode, Failure, Problem } from '../../engine/problem/problem.ts';
 import { serviceNames } from '../../node/variables/services.ts';
-import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import {
+  eachHostOptions,
+  hostLine,
+  onHosts,
+  sessionsOf,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
 
 export const logsOptions = {
   ...eachHostOptions,
@@ -24,7 +31,13 @@ export const run = command({
   words: serviceNames,
   options: logsOptions,
   examples: ['json-rpc --inventory mainnet --follow', 'sync --inventory mainnet --lines 200'],
-  exits: { 0: 'shown', 1: 'no host has the component', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
+  exits: {
+    0: 'shown',
+    1: 'no host has the component',
+    3: 'bad input',
+    4: 'a host is unreachable',
+    130: 'interrupted',
+  },
   parse: (args) => parseCommandLine(args, logsOptions, serviceNames),
   around() {
     endWithOutput();
@@ -32,7 +45,9 @@ export const run = command({
   },
   work({ given, words: [component] }, around) {
     if (component === undefined) {
-      throw new Problem('the name of the component is missing', { hint: `one of ${serviceNames.join(', ')}` });
+      throw new Problem('the name of the component is missing', {
+        hint: `one of ${serviceNames.join(', ')}`,
+      });
     }
     const lines = wholeNumber('--lines', given.lines, 100_000, 0) ?? 20;
     return withHosts(given, around, async ({ hosts, interrupt }) => {
@@ -63,7 +78,8 @@ export const run = command({
 /**
  * The log of one container, read piece by piece.
  *
- * @returns reads the lines since the last read, at first a number of them; undefined without such a container
+ * @returns reads the lines since the last read, at first a number of them; undefined without such
+ * a container
  */
 function logOf({ reader: { $ } }: Session, container: string) {
   /** The time of the last line, as Docker prints it. */

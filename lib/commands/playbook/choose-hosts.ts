@@ -26,8 +26,8 @@ export interface InventorySource<V> {
 }
 
 /**
- * The inventory of a run and its hosts. An unknown host is refused before the embedded hosts are brought up, where the inventory can
- * be read without them.
+ * The inventory of a run and its hosts. An unknown host is refused before the embedded hosts are
+ * brought up, where the inventory can be read without them.
  *
  * @param planned the hosts of a saved plan, instead of --limit
  * @throws Problem for a host that the inventory does not have
@@ -51,7 +51,8 @@ export async function chooseHosts<V>(
   };
   if (name !== source.embedded && name !== source.larger) return load();
   const before = await load().catch((error: unknown) => error);
-  // Files that the embedded hosts make are missing before the first start. Then the error is a list of Problems.
+  // Files that the embedded hosts make are missing before the first start. Then the error is a
+  // list of Problems.
   if (before instanceof Problem) throw before;
   if (before instanceof Error) choose(await outlineInventory(name, projectInventories));
   if (options.listHosts && !(before instanceof Error)) return before as Awaited<ReturnType<typeof load>>;
@@ -88,12 +89,16 @@ function namedHost<H extends NamedHost>(inventory: NamedHosts<H>, name: string):
   });
 }
 
-/** The option takes names only: a group or a pattern could include a host that nobody thought of. */
+/**
+ * The option takes names only: a group or a pattern could include a host that nobody thought of.
+ */
 function refuseUnknownHosts(names: readonly string[], { name, hosts }: NamedHosts<NamedHost>): void {
   const known = hosts.map((host) => host.name);
   const unknown = names.find((each) => !known.includes(each));
   if (unknown === undefined) return;
-  throw new Problem(`--assume-stopped: ${name} has no host "${unknown}"`, { hint: didYouMean(unknown, known) });
+  throw new Problem(`--assume-stopped: ${name} has no host "${unknown}"`, {
+    hint: didYouMean(unknown, known),
+  });
 }
 
 function variableOver({ path, value }: SetVariable): VariablesOver {

@@ -30,7 +30,9 @@ interface OpenOptions extends OpenSessionOptions {
 /** The dependencies of a playbook's command line. */
 export interface Dependencies<V> extends InventorySource<V> {
   open(host: InventoryHost<V>, options: OpenOptions): Promise<Session>;
-  /** What puts hosts back that a failed change has left out of service, if the operator wants that. */
+  /**
+   * What puts hosts back that a failed change has left out of service, if the operator wants that.
+   */
   putBack?(inventory: Inventory<V>, open: Open<V>): PutBack<V> | undefined;
 }
 
@@ -70,7 +72,8 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   }
   return connected(options.askBecomePass, async ({ becomePassword, signal, interrupt }) => {
     const { timeout, own } = options;
-    const open: Open<V> = (host) => dependencies.open(host, { becomePassword, interrupt: signal, timeout, own });
+    const open: Open<V> = (host) =>
+      dependencies.open(host, { becomePassword, interrupt: signal, timeout, own });
     const job = { playbook, options, plan, inventory, hosts, terminal };
     if (options.listTasks) return printTasks(job, open);
     const result = await performRun(job, open, { signal, interrupt });
@@ -81,7 +84,10 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   });
 }
 
-/** The options of a command line, and the saved plan that they name: it decides those that narrow a run. */
+/**
+ * The options of a command line, and the saved plan that they name: it decides those that narrow a
+ * run.
+ */
 async function requested<V>(template: Playbook<V>, args: readonly string[], roleNames: readonly string[]) {
   const parsed = parseOptions(args, roleNames, template.options);
   const limit = parsed.limit ?? (parsed.help ? undefined : template.limit?.(parsed.own));
@@ -97,7 +103,8 @@ async function requested<V>(template: Playbook<V>, args: readonly string[], role
  * @throws Problem where the run could not ask, or could not write its plan or report
  */
 function refuseInVain({ step, out, report }: Options, terminal: boolean): void {
-  if (step && !terminal) throw new Problem('--step asks before each change, and there is no terminal to ask on');
+  if (step && !terminal)
+    throw new Problem('--step asks before each change, and there is no terminal to ask on');
   for (const file of [out, report]) if (file !== undefined) privateTarget(file);
 }
 
@@ -111,8 +118,21 @@ async function putHostsBack<V>(
   const hosts = await withAWayBack(back, out, say);
   if (hosts.length === 0) return;
   say(`gateway.rollback is auto: ${hosts.map(({ name }) => name).join(', ')} gets its current release back`);
-  const whole = { roles: [], skippedRoles: [], startAt: undefined, step: false, yes: true, report: undefined };
-  const again = { ...job, playbook: back.playbook, options: { ...job.options, ...whole }, plan: undefined, hosts };
+  const whole = {
+    roles: [],
+    skippedRoles: [],
+    startAt: undefined,
+    step: false,
+    yes: true,
+    report: undefined,
+  };
+  const again = {
+    ...job,
+    playbook: back.playbook,
+    options: { ...job.options, ...whole },
+    plan: undefined,
+    hosts,
+  };
   await performRun(again, back.open, stop);
 }
 

@@ -146,7 +146,9 @@ test.each([
   );
   expect(await confirm([])).toBe(yes);
   const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
-  const hosts = [{ host: 'rpc-1', counts, unreachable: false, stopped: undefined, seconds: 1, roundTrips: 1 }];
+  const hosts = [
+    { host: 'rpc-1', counts, unreachable: false, stopped: undefined, seconds: 1, roundTrips: 1 },
+  ];
   show({ type: 'run-finished', hosts, seconds: 1, interrupted: false });
   expect(text).toMatch(expected);
 });

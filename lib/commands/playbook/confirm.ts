@@ -52,7 +52,9 @@ export async function confirmPlan(
   say('');
   for (const { host, tasks } of busy) {
     const count = (outcome: Planned['outcome']) => tasks.filter((task) => task.outcome === outcome).length;
-    say(`${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`);
+    say(
+      `${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`,
+    );
   }
   const word = busy.find(({ host }) => typed.includes(host))?.host;
   if (word !== undefined) return (await ask(`type ${word} to make these changes: `)) === word.toLowerCase();
@@ -60,28 +62,42 @@ export async function confirmPlan(
   return /^y(es)?$/.test(answer ?? '');
 }
 
-/** Wraps the question about the plan and the output of its run: after a no, the summary has no table of zeros. */
+/**
+ * Wraps the question about the plan and the output of its run: after a no, the summary has no
+ * table of zeros.
+ */
 export function asking(question: NonNullable<RunOptions['confirm']>, show: Listener) {
   let declined = false;
   const confirm: typeof question = async (plans) => {
     declined = !(await question(plans));
     return !declined;
   };
-  const shown: Listener = (event) => show(declined && event.type === 'run-finished' ? { ...event, hosts: [] } : event);
+  const shown: Listener = (event) =>
+    show(declined && event.type === 'run-finished' ? { ...event, hosts: [] } : event);
   return { confirm, show: shown };
 }
 
 function doneEvent(planned: Omit<Planned, 'predicted'>): RunEvent {
   const { task, outcome, differences, note, error } = planned;
-  return { type: 'resource-done', task, outcome, differences, note, error, commands: commandsOf(planned), seconds: 0 };
+  return {
+    type: 'resource-done',
+    task,
+    outcome,
+    differences,
+    note,
+    error,
+    commands: commandsOf(planned),
+    seconds: 0,
+  };
 }
 
 /** The answers to a change, by their words and first letters. */
 const answers = { yes: 'change', no: 'skip', all: 'all', quit: 'quit', diff: 'diff' } as const;
 
 /**
- * Asks before each change: yes; no, which skips it and goes on with the next task, as Ansible's --step does; all the rest; quit, which
- * ends the run; diff, which shows all of the change and asks again. Any other answer asks again.
+ * Asks before each change: yes; no, which skips it and goes on with the next task, as Ansible's
+ * --step does; all the rest; quit, which ends the run; diff, which shows all of the change and
+ * asks again. Any other answer asks again.
  */
 export function confirmEachOn(style: Style, say: (line: string) => void, ask: Ask): ConfirmEach {
   let rest: Confirmed | undefined;

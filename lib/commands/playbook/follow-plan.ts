@@ -5,7 +5,14 @@ import type { SavedPlan } from '../../engine/run/saved-plan.ts';
 import { type Options, parseSet, refuseUnknownRoles } from './options.ts';
 
 /** The options that narrow a run, as a saved plan keeps them. */
-export function narrowing({ roles, skippedRoles, startAt, set, assumedStopped, own }: Options): SavedPlan['chosen'] {
+export function narrowing({
+  roles,
+  skippedRoles,
+  startAt,
+  set,
+  assumedStopped,
+  own,
+}: Options): SavedPlan['chosen'] {
   const chosen = {
     roles: [...roles],
     skippedRoles: [...skippedRoles],
@@ -30,7 +37,12 @@ export function lastingName(given: string | undefined, file: string): string {
  *
  * @throws Problem for a plan of another playbook
  */
-export function asPlanned(given: Options, plan: SavedPlan, playbook: string, roleNames: readonly string[]): Options {
+export function asPlanned(
+  given: Options,
+  plan: SavedPlan,
+  playbook: string,
+  roleNames: readonly string[],
+): Options {
   if (plan.playbook !== playbook) {
     throw new Problem(`this is a plan of the playbook ${plan.playbook}`, {
       hint: `follow it with that playbook: npx zx playbooks/${plan.playbook}.mjs --plan FILE`,

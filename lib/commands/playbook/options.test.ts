@@ -43,7 +43,10 @@ describe('options of one playbook', () => {
   } as const;
 
   test('are read beside the common ones', () => {
-    expect(parseOptions(['--component', 'sync', '--undo'], roles, own).own).toEqual({ component: 'sync', undo: '' });
+    expect(parseOptions(['--component', 'sync', '--undo'], roles, own).own).toEqual({
+      component: 'sync',
+      undo: '',
+    });
     expect(parseOptions(['--component', 'sync', '--check'], roles, own)).toMatchObject({
       own: { component: 'sync' },
       check: true,
@@ -54,7 +57,11 @@ describe('options of one playbook', () => {
   test.each([
     [[], '--component is missing', '--component NAME: which one'],
     [['--component', 'snyc'], '--component snyc: unknown', 'did you mean sync?'],
-    [['--plan', 'p.json', '--undo'], '--plan and --undo do not go together', 'a plan is followed as it was made'],
+    [
+      ['--plan', 'p.json', '--undo'],
+      '--plan and --undo do not go together',
+      'a plan is followed as it was made',
+    ],
   ])('refused: %j', (args, message, hint) => {
     expect(() => parseOptions(args, roles, own)).toThrow(expect.objectContaining({ message, hint }));
   });
@@ -70,7 +77,10 @@ test('roles are given one by one or with commas', () => {
     'time-sync',
     'preflight',
   ]);
-  expect(parseOptions(['--skip-role', 'docker, time-sync'], roles).skippedRoles).toEqual(['docker', 'time-sync']);
+  expect(parseOptions(['--skip-role', 'docker, time-sync'], roles).skippedRoles).toEqual([
+    'docker',
+    'time-sync',
+  ]);
 });
 
 test('a flag does not take the next word as its value', () => {
@@ -79,7 +89,11 @@ test('a flag does not take the next word as its value', () => {
 
 test.each([
   [['--chekc'], 'unknown option "--chekc"', 'did you mean --check?'],
-  [['-k'], 'unknown option "-k"', 'hosts are reached by key, never by password: ssh-copy-id puts your key on a host'],
+  [
+    ['-k'],
+    'unknown option "-k"',
+    'hosts are reached by key, never by password: ssh-copy-id puts your key on a host',
+  ],
   [
     ['-u', 'root'],
     'unknown option "-u"',
@@ -112,8 +126,16 @@ test.each([
   ],
   [['--auto-approve'], 'unknown option "--auto-approve"', 'did you mean --yes?'],
   [['-n'], 'unknown option "-n"', 'did you mean --check?'],
-  [['-m', 'ping'], 'unknown option "-m"', 'each command is a playbook: ping.mjs, facts.mjs, run.mjs -- COMMAND'],
-  [['plan'], 'unexpected word "plan"', 'the plan is check mode: npx zx playbooks/deploy.mjs --inventory NAME --check'],
+  [
+    ['-m', 'ping'],
+    'unknown option "-m"',
+    'each command is a playbook: ping.mjs, facts.mjs, run.mjs -- COMMAND',
+  ],
+  [
+    ['plan'],
+    'unexpected word "plan"',
+    'the plan is check mode: npx zx playbooks/deploy.mjs --inventory NAME --check',
+  ],
   [['--role', 'docker,dokcer'], 'unknown role "dokcer"', 'did you mean docker?'],
   [['--zzz'], 'unknown option "--zzz"', 'see --help'],
   [['--constructor'], 'unknown option "--constructor"', 'see --help'],
@@ -155,13 +177,21 @@ test.each([
     '--plan and --role do not go together',
     'a plan is followed as it was made',
   ],
-  [['--plan', 'p.json', '--check'], '--plan and --check do not go together', 'a plan is followed as it was made'],
+  [
+    ['--plan', 'p.json', '--check'],
+    '--plan and --check do not go together',
+    'a plan is followed as it was made',
+  ],
   [['-q', '-v'], '--quiet and --verbose do not go together', 'leave one of them out'],
   [['--set', 'ports'], '--set ports: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
   [['--set', 'a..b=1'], '--set a..b=1: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
   [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is not plain YAML', expect.anything()],
   [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is not plain YAML', expect.anything()],
-  [['--set', `${'a.'.repeat(20000)}b=1`], '--set: the key has 20001 parts, more than any variable', undefined],
+  [
+    ['--set', `${'a.'.repeat(20000)}b=1`],
+    '--set: the key has 20001 parts, more than any variable',
+    undefined,
+  ],
   [['--set', 'a={'], '--set a={: the value is not plain YAML', `put the value in quotes: --set key='"text"'`],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
@@ -170,7 +200,10 @@ test.each([
 });
 
 test('--role may be repeated, and = works', () => {
-  const options = parseOptions(['--role=docker', '--role', 'preflight', '--inventory=lab', '--forks=3'], roles);
+  const options = parseOptions(
+    ['--role=docker', '--role', 'preflight', '--inventory=lab', '--forks=3'],
+    roles,
+  );
   expect(options).toMatchObject({ roles: ['docker', 'preflight'], inventory: 'lab', forks: 3 });
 });
 
@@ -188,7 +221,12 @@ test('--set takes values as an inventory does, also values with =', () => {
 
 test('--diff and --verbose show every diff, --no-diff shows none', () => {
   const shown = (...args: string[]) => parseOptions(args, roles).diff;
-  expect([shown(), shown('--diff'), shown('-v'), shown('--no-diff')]).toEqual(['short', 'whole', 'whole', 'none']);
+  expect([shown(), shown('--diff'), shown('-v'), shown('--no-diff')]).toEqual([
+    'short',
+    'whole',
+    'whole',
+    'none',
+  ]);
 });
 
 const table = {
@@ -198,7 +236,9 @@ const table = {
 } as const;
 
 test('a positional argument has to be one of the words that a command knows', () => {
-  expect(parseCommandLine(['show', '-o', 'f', '--also', 'a', '--also', 'b'], table, ['show', 'edit'])).toEqual({
+  expect(
+    parseCommandLine(['show', '-o', 'f', '--also', 'a', '--also', 'b'], table, ['show', 'edit']),
+  ).toEqual({
     given: { list: false, out: 'f', also: ['a', 'b'] },
     words: ['show'],
   });
@@ -239,7 +279,12 @@ Exit codes
 
 test("a playbook's own options are strict, too", () => {
   const own = {
-    to: { value: 'FOLDER', required: true, help: 'a folder', form: { pattern: /^\//, words: 'must be a folder' } },
+    to: {
+      value: 'FOLDER',
+      required: true,
+      help: 'a folder',
+      form: { pattern: /^\//, words: 'must be a folder' },
+    },
     drill: { help: 'try it' },
   } as const;
   expect(parseOptions(['--to', '/x', '--drill'], roles, own).own).toEqual({ to: '/x', drill: '' });

@@ -132,7 +132,8 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
  * @param args the words after the script
  * @param roleNames the roles of the playbook, for `--role`
  * @param own the playbook's own options
- * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and contradicting options
+ * @throws Problem for an unknown option, a missing or unexpected word, an unknown role, and
+ * contradicting options
  */
 export function parseOptions(
   args: readonly string[],
@@ -196,7 +197,9 @@ function refuseContrary(given: Given<typeof runOptions>, own: readonly string[])
     const said = fieldsOf(given)[fixed];
     const isGiven = said !== undefined && said !== false && !(Array.isArray(said) && said.length === 0);
     if (isGiven)
-      throw new Problem(`--plan and --${fixed} do not go together`, { hint: 'a plan is followed as it was made' });
+      throw new Problem(`--plan and --${fixed} do not go together`, {
+        hint: 'a plan is followed as it was made',
+      });
   }
 }
 
@@ -208,7 +211,10 @@ function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>)
 /**
  * @throws Problem for one that is missing, or has another form
  */
-function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Record<string, unknown>>): OwnValues {
+function ownValues(
+  own: Readonly<Record<string, OwnOption>>,
+  given: Readonly<Record<string, unknown>>,
+): OwnValues {
   const said = Object.entries(own).flatMap(([name, { value, required, form, help, completes }]) => {
     const text = given[name];
     if (text === undefined && required && given.plan === undefined)
@@ -218,7 +224,9 @@ function ownValues(own: Readonly<Record<string, OwnOption>>, given: Readonly<Rec
     }
     if (typeof text === 'string' && typeof completes === 'object' && !completes.includes(text))
       throw new Problem(`--${name} ${text}: unknown`, { hint: didYouMean(text, completes) });
-    return text === undefined || text === false ? [] : [[name, typeof text === 'string' ? text : ''] as const];
+    return text === undefined || text === false
+      ? []
+      : [[name, typeof text === 'string' ? text : ''] as const];
   });
   return Object.fromEntries(said);
 }
@@ -234,7 +242,9 @@ function listed(given: readonly string[]): readonly string[] {
 function hostNames(list: string): readonly string[] {
   const names = list.split(',');
   if (!names.includes('')) return names;
-  throw new Problem(`--assume-stopped "${list}": a name is missing`, { hint: 'such as --assume-stopped rpc-1,rpc-2' });
+  throw new Problem(`--assume-stopped "${list}": a name is missing`, {
+    hint: 'such as --assume-stopped rpc-1,rpc-2',
+  });
 }
 
 /** No variable is nested deeper. */
@@ -259,10 +269,12 @@ export function parseSet(said: string): SetVariable {
   if (path.some((part) => part === '')) {
     throw new Problem(`--set ${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
-  if (path.length > deepest) throw new Problem(`--set: the key has ${path.length} parts, more than any variable`);
+  if (path.length > deepest)
+    throw new Problem(`--set: the key has ${path.length} parts, more than any variable`);
   try {
     const [document, second] = yamlDocuments(value, {});
-    if (second || document.errors.length > 0 || document.warnings.length > 0) throw new Error('not plain YAML');
+    if (second || document.errors.length > 0 || document.warnings.length > 0)
+      throw new Error('not plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
     throw new Problem(`--set ${said}: the value is not plain YAML`, {

@@ -17,7 +17,9 @@ export function refuseOtherHosts<V>(
   return ({ name, hosts }) => {
     for (const [option, said] of Object.entries(given)) {
       const groups = options[option]?.group?.split(',');
-      const known = hosts.flatMap((host) => (groups?.some((group) => host.groups.includes(group)) ? [host.name] : []));
+      const known = hosts.flatMap((host) =>
+        groups?.some((group) => host.groups.includes(group)) ? [host.name] : [],
+      );
       if (!groups || known.includes(said)) continue;
       const what = `--${option}: ${name} has no host "${said}" in group ${groups.join(' or ')}`;
       throw new Problem(what, { hint: didYouMean(said, known) });

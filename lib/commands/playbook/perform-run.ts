@@ -36,7 +36,8 @@ export interface Job<V> {
 }
 
 /**
- * Runs a playbook as its command line requests: asks, prints the events, and writes record, plan and report.
+ * Runs a playbook as its command line requests: asks, prints the events, and writes record, plan
+ * and report.
  */
 export async function performRun<V>(
   job: Job<V>,
@@ -55,7 +56,10 @@ export async function performRun<V>(
       {
         ...narrowed(job),
         ...questions,
-        ...(plan && { refuseStale: (now) => refuseStale(plan, inventory, now), refuses: changesOf(plan, inventory) }),
+        ...(plan && {
+          refuseStale: (now) => refuseStale(plan, inventory, now),
+          refuses: changesOf(plan, inventory),
+        }),
         check: options.check,
         startAt: options.startAt,
         assumedStopped: new Set(options.assumedStopped),
@@ -76,7 +80,10 @@ export async function performRun<V>(
 }
 
 /** The options that narrow a run. */
-export function narrowed<V>({ options, hosts }: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
+export function narrowed<V>({
+  options,
+  hosts,
+}: Job<V>): Pick<RunOptions, 'forks' | 'hosts' | 'selects' | 'given'> {
   const { roles, skippedRoles, own } = options;
   return {
     given: own,
@@ -114,7 +121,9 @@ function questionsOf<V>(
 }
 
 function savePlanOf<V>({ playbook, options, inventory }: Job<V>, result: RunResult, file: string): void {
-  const unchecked = result.hosts.filter(({ unreachable, stopped }) => unreachable || stopped).map(({ host }) => host);
+  const unchecked = result.hosts
+    .filter(({ unreachable, stopped }) => unreachable || stopped)
+    .map(({ host }) => host);
   if (result.interrupted || unchecked.length > 0) {
     const why = result.interrupted ? 'interrupted' : `${unchecked.join(', ')} could not be checked`;
     say(`no plan was saved: ${why}`);

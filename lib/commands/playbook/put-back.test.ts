@@ -7,7 +7,8 @@ test('a host whose release lies before a migration, or that does not answer, sta
   const { hosts } = await contextOf({});
   const answers: Readonly<Record<string, () => Promise<unknown>>> = {
     'db-1': async () => undefined,
-    'rpc-1': async () => new Failure('a database migration lies in between', { hint: 'go back to a snapshot' }),
+    'rpc-1': async () =>
+      new Failure('a database migration lies in between', { hint: 'go back to a snapshot' }),
     'rpc-2': () => Promise.reject(new Error('no route')),
   };
   const said: string[] = [];

@@ -20,8 +20,9 @@ export const rollbackOptions: Readonly<Record<string, OwnOption>> = {
 };
 
 /**
- * Runs a playbook on hosts as one of their releases has them: its roles make their resources from the release's files and images. The
- * first role of a host whose release cannot be put back fails with the reason.
+ * Runs a playbook on hosts as one of their releases has them: its roles make their resources from
+ * the release's files and images. The first role of a host whose release cannot be put back fails
+ * with the reason.
  *
  * @param dependencies as for `main`
  */
@@ -41,13 +42,18 @@ export function rollback(
     },
     open: (host, options) => {
       const { to } = options.own;
-      return open(host, (each) => dependencies.open(each, options), to === undefined ? undefined : Number(to));
+      return open(
+        host,
+        (each) => dependencies.open(each, options),
+        to === undefined ? undefined : Number(to),
+      );
     },
   });
 }
 
 /**
- * Runs a playbook. With `gateway.rollback: auto`, hosts that a failed change has left out of service get their current release back.
+ * Runs a playbook. With `gateway.rollback: auto`, hosts that a failed change has left out of
+ * service get their current release back.
  *
  * @param plays of that rollback. @param dependencies as for `main`
  */
@@ -60,7 +66,9 @@ export function runOrPutBack(
   return main(playbook, args, {
     ...dependencies,
     putBack({ hosts }, connect) {
-      const isAuto = hosts.some(({ groups, vars }) => groups.includes('gateway') && vars.gateway.rollback === 'auto');
+      const isAuto = hosts.some(
+        ({ groups, vars }) => groups.includes('gateway') && vars.gateway.rollback === 'auto',
+      );
       if (!isAuto || plays.length === 0) return undefined;
       const { plays: released, open, refusalOf } = onReleases(plays, () => hosts);
       return {
@@ -99,7 +107,9 @@ function onReleases(plays: readonly Play<Variables>[], hosts: () => readonly Hos
   };
 }
 
-/** A role of a rollback. Each play with one begins with a role that holds the reason of a refusal. */
+/**
+ * A role of a rollback. Each play with one begins with a role that holds the reason of a refusal.
+ */
 function onRelease(
   { name, resources }: Role<Variables>,
   released: ReadonlyMap<string, Released | { readonly error: unknown }>,

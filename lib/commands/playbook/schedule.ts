@@ -7,7 +7,8 @@ import type { Variables } from '../../node/variables/variables.ts';
 import { type Dependencies, main } from './command.ts';
 
 /**
- * Installs the timer of the scheduled drift check. The playbook runs on this machine, not on the inventory's hosts.
+ * Installs the timer of the scheduled drift check. The playbook runs on this machine, not on the
+ * inventory's hosts.
  *
  * @param args as for a playbook
  * @param dependencies as for `main`
@@ -18,7 +19,8 @@ export function scheduleCheck(args: readonly string[], dependencies: Dependencie
   const check = role<Variables>('drift-check', () =>
     inventory ? driftCheck(inventory, identity === undefined ? undefined : resolve(identity)) : [],
   );
-  const purpose = 'puts a timer on this machine that runs check mode, as monitoring.drift_check of the inventory says.';
+  const purpose =
+    'puts a timer on this machine that runs check mode, as monitoring.drift_check of the inventory says.';
   return main(playbook('schedule', purpose, [play('controller', { hosts: 'all', roles: [check] })]), args, {
     ...dependencies,
     async load(nameOrFile, how, options) {

@@ -47,7 +47,13 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
   const inventory = await labDeployment();
   const refused = async (message: string, ...args: string[]) =>
     expect(await run(...args)).toEqual({ code: 3, said: [], complained: [message] });
-  await refused('unknown option "--inventry"\n  did you mean --inventory?', '--inventry', inventory, '--out', out);
+  await refused(
+    'unknown option "--inventry"\n  did you mean --inventory?',
+    '--inventry',
+    inventory,
+    '--out',
+    out,
+  );
   await refused(
     'no host or group is called "rcp-1"\n  did you mean rpc-1?',
     '-i',
@@ -65,7 +71,13 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
   await refused('unexpected word "x"\n  options start with --; see --help', 'x');
   await refused('--out is given twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
-  await refused(`cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`, '-i', inventory, '--out', out);
+  await refused(
+    `cannot write ${join(out, 'db-1/docker-compose.yml')} (ENOTDIR)`,
+    '-i',
+    inventory,
+    '--out',
+    out,
+  );
   const open = await run('--inventory', 'mainnet', '--out', out);
   expect(open.code).toBe(3);
   expect(open.complained[0]).toContain('inventory/mainnet.yaml');
@@ -90,7 +102,9 @@ test('--diff shows what another generation or inventory changes, and no secret',
   const text = compared.said.join('\n');
   // Both are called lab.
   expect(compared.said.slice(0, 2)).toEqual([`--- ${one}`, `+++ ${other}`]);
-  expect(text).toMatch(/\nrpc-1\/node\.config\.toml\n@@ .*\n[\s\S]*\n-Level = "info"[^\n]*\n\+Level = "debug"/);
+  expect(text).toMatch(
+    /\nrpc-1\/node\.config\.toml\n@@ .*\n[\s\S]*\n-Level = "info"[^\n]*\n\+Level = "debug"/,
+  );
   expect(text).toContain('\na secret differs, too, and is not shown');
   expect(text).toContain(`\nrpc-2: only in ${one}`);
   expect(text).not.toMatch(/Pw~/);
@@ -101,8 +115,12 @@ test('--diff shows what another generation or inventory changes, and no secret',
   expect(older.said.join('\n')).toMatch(/\n-\[State\.DB\]\n(\+#[^\n]*\n)?\+\[StateDB\]\n/);
   expect(older.said.join('\n')).not.toContain('rpc-1');
 
-  expect((await run('-i', one, '--diff', 'oldr')).complained[0]).toContain('did you mean the generation older?');
-  expect((await run('-i', one, '--diff', 'older', '--out', 'x')).complained[0]).toContain('do not go together');
+  expect((await run('-i', one, '--diff', 'oldr')).complained[0]).toContain(
+    'did you mean the generation older?',
+  );
+  expect((await run('-i', one, '--diff', 'older', '--out', 'x')).complained[0]).toContain(
+    'do not go together',
+  );
 });
 
 test('--diff reports a changed secret only where nothing else on its line differs', async () => {
@@ -122,7 +140,9 @@ test('--diff reports a changed secret only where nothing else on its line differ
     [['vars', 'ports'], { state_db: 6000 }],
   ]);
   const lines = (await run('-i', one, '--diff', moved, '--limit', 'rpc-1')).said;
-  expect(lines).toContain('+  "databaseURL": "postgresql://prover_user:[secret]@172.30.77.11:6000/moved_db",');
+  expect(lines).toContain(
+    '+  "databaseURL": "postgresql://prover_user:[secret]@172.30.77.11:6000/moved_db",',
+  );
   expect(lines.join('\n')).not.toMatch(/a secret differs|Pw~|-.*config-hash/);
 });
 
@@ -156,7 +176,9 @@ test('no output controls the terminal or shows a secret', async () => {
 
 test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) => {
   const { complained } = await run('-i', await labDeployment(), '--out', out);
-  expect(complained).toEqual([`${out} is in /proc, /sys or /dev, which keep no files\n  name another folder`]);
+  expect(complained).toEqual([
+    `${out} is in /proc, /sys or /dev, which keep no files\n  name another folder`,
+  ]);
 });
 
 test('--help is printed', async () => {

@@ -47,7 +47,8 @@ export const renderOptions = {
 
 export const run = command({
   command: 'npx zx playbooks/render.mjs',
-  purpose: 'renders the deployment files of every host (Compose file and configuration), without a connection.',
+  purpose:
+    'renders the deployment files of every host (Compose file and configuration), without a connection.',
   options: renderOptions,
   examples: [
     '--inventory mainnet --out out --limit rpc-1',
@@ -55,11 +56,16 @@ export const run = command({
     '--inventory testnet --diff mainnet',
   ],
   exits: { 0: 'rendered, or nothing differs', 2: 'something differs (--diff)', 3: 'bad input' },
-  around: (): RenderDependencies => ({ ...standardOutput(), paint: (color) => paintFor(process.stdout, color) }),
+  around: (): RenderDependencies => ({
+    ...standardOutput(),
+    paint: (color) => paintFor(process.stdout, color),
+  }),
   async work({ given }, around) {
     const { out, diff } = given;
     if (out !== undefined && diff !== undefined) {
-      throw new Problem('--out and --diff do not go together', { hint: 'one writes files, the other compares them' });
+      throw new Problem('--out and --diff do not go together', {
+        hint: 'one writes files, the other compares them',
+      });
     }
     if (!out && !diff) {
       const hint = 'write files: --out DIR; compare them: --diff OTHER';
@@ -88,12 +94,16 @@ export const run = command({
       say(`no difference between ${titles.join(' and ')}`);
       return exitCode.converged;
     }
-    for (const line of [paint('red', `--- ${titles[0]}`), paint('green', `+++ ${titles[1]}`), ...lines]) say(line);
+    for (const line of [paint('red', `--- ${titles[0]}`), paint('green', `+++ ${titles[1]}`), ...lines])
+      say(line);
     return exitCode.pending;
   },
 });
 
-/** The inventory of `--diff`, and the names of both in the output: the inventory's name, or its file if the names are equal. */
+/**
+ * The inventory of `--diff`, and the names of both in the output: the inventory's name, or its
+ * file if the names are equal.
+ */
 async function otherSide(other: string, inventory: Deployment, unlock: Unlock) {
   if (Object.hasOwn(generations, other)) {
     const title = printable(inventory.name);
@@ -112,10 +122,16 @@ async function filesIn({ hosts }: Deployment, name: string) {
   return host && filesOf(host, hosts);
 }
 
-/** The same inventory in another generation. Hints about values of its own generation would be wrong, and are left out. */
+/**
+ * The same inventory in another generation. Hints about values of its own generation would be
+ * wrong, and are left out.
+ */
 async function loadAs(generation: string, { file }: Deployment, unlock: Unlock): Promise<Deployment> {
   try {
-    return await loadDeployment(file, { unlock, over: [{ values: { generation }, from: `--diff ${generation}` }] });
+    return await loadDeployment(file, {
+      unlock,
+      over: [{ values: { generation }, from: `--diff ${generation}` }],
+    });
   } catch (error) {
     if (!(error instanceof Problems || error instanceof Problem)) throw error;
     const problems = error instanceof Problems ? error.problems : [error];

@@ -10,7 +10,8 @@ import type { RenderedFile } from '../../node/render/render.ts';
 type HostFile = Pick<RenderedFile, 'name' | 'content'>;
 
 /**
- * The differences between two renderings of one host, file by file, as lines to print. Secrets are compared, and never shown.
+ * The differences between two renderings of one host, file by file, as lines to print. Secrets are
+ * compared, and never shown.
  *
  * @param was, wanted the host's files on either side; undefined where a side has no such host
  * @param titles of the two sides
@@ -31,7 +32,11 @@ export function renderingDiff(
   });
 }
 
-function fileDiff(was: Content | undefined, wanted: Content | undefined, titles: readonly [string, string]): string[] {
+function fileDiff(
+  was: Content | undefined,
+  wanted: Content | undefined,
+  titles: readonly [string, string],
+): string[] {
   if (!was || !wanted) return [`only in ${titles[was ? 0 : 1]}`];
   if (was.text === wanted.text) return [];
   const [old, fresh] = [shownText(was), shownText(wanted)];

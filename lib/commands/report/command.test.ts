@@ -32,7 +32,9 @@ test('the report of the newest run is written beside its record with mode 0600, 
   writeFileSync(out, 'older');
   chmodSync(out, 0o644);
   expect(await run(folder)).toEqual({ code: 0, said: [out], complained: [] });
-  expect(readFileSync(out, 'utf8')).toContain('<title>deploy on lab: unreachable: rpc-3; 4 pending, 2 unknown</title>');
+  expect(readFileSync(out, 'utf8')).toContain(
+    '<title>deploy on lab: unreachable: rpc-3; 4 pending, 2 unknown</title>',
+  );
   expect(statSync(out).mode & 0o777).toBe(0o600);
 });
 
@@ -112,7 +114,12 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
     '20241121T164235Z-lb',
   );
   await refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '-i', 'mainet');
-  await refused(`no run of mainet is recorded in ${folder}\n  did you mean mainnet?`, '--list', '-i', 'mainet');
+  await refused(
+    `no run of mainet is recorded in ${folder}\n  did you mean mainnet?`,
+    '--list',
+    '-i',
+    'mainet',
+  );
   await refused(
     `${bad}:${line}: this line is not JSON\n  remove this line, or choose another record: --list shows them`,
     bad,

@@ -44,7 +44,8 @@ export const run = command({
   parse,
   around: (): ReportDependencies => ({ ...standardOutput(), folder: recordFolder }),
   work({ given, words: [record] }, { folder, say }) {
-    if (given.out === '') throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
+    if (given.out === '')
+      throw new Problem('--out names no file', { hint: 'name a file: --out report.html' });
     if (given.list && (record !== undefined || given.out !== undefined)) {
       throw new Problem('--list writes no report', { hint: `leave out ${record ?? '--out'}` });
     }
@@ -82,7 +83,10 @@ function listed(inventory: string | undefined, folder: string): string[] {
   return columns(rows, 4);
 }
 
-/** Time, playbook and mode, inventory, hosts, ending, file. For a record that cannot be read: the reason. */
+/**
+ * Time, playbook and mode, inventory, hosts, ending, file. For a record that cannot be read: the
+ * reason.
+ */
 function rowOf(path: string): string[] {
   try {
     const events = readRecord(path);
@@ -126,7 +130,9 @@ function ofInventory(nameOrFile: string | undefined, folder: string): readonly F
 
 /** A path, or the name of a record with or without its ending. */
 function named(record: string, folder: string): string {
-  const found = [record, join(folder, record), join(folder, `${record}.ndjson`)].find((path) => existsSync(path));
+  const found = [record, join(folder, record), join(folder, `${record}.ndjson`)].find((path) =>
+    existsSync(path),
+  );
   if (found !== undefined) return found;
   const names = recordsIn(folder).map(({ path }) => basename(path));
   throw new Problem(`there is no record ${record}`, {

@@ -11,7 +11,14 @@ import { appending, beginLine, endLine } from '../../engine/run/lock/journal.ts'
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
 import { lockHosts } from '../../engine/run/lock/locks.ts';
 import type { Around, ReachedHosts } from '../each-host/each-host.ts';
-import { eachHostOptions, hostLine, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import {
+  eachHostOptions,
+  hostLine,
+  onHosts,
+  sessionsOf,
+  unreachableLine,
+  withHosts,
+} from '../each-host/each-host.ts';
 
 export const runCommandOptions = {
   ...eachHostOptions,
@@ -50,7 +57,9 @@ export const run = command({
   work({ given, words }, around) {
     if (words.length === 0) throw new Problem('no command is given', { hint: 'write it last: -- COMMAND' });
     if (given.read === given.change) {
-      const what = given.read ? '--read and --change do not go together' : 'neither --read nor --change is given';
+      const what = given.read
+        ? '--read and --change do not go together'
+        : 'neither --read nor --change is given';
       const hint =
         '--read for a command that only reads, --change for one that may change the host: it takes the locks';
       throw new Problem(what, { hint });
@@ -67,7 +76,11 @@ export const run = command({
   },
 });
 
-async function onAll({ hosts, forks, interrupt }: ReachedHosts, words: readonly string[], timeoutSeconds: number) {
+async function onAll(
+  { hosts, forks, interrupt }: ReachedHosts,
+  words: readonly string[],
+  timeoutSeconds: number,
+) {
   const done = await mapWithForks(sessionsOf(hosts), forks, async ({ name, session }): Promise<Done[]> => {
     if (interrupt.aborted) return [];
     try {
@@ -107,7 +120,10 @@ async function whileLocked(
   });
   try {
     if (refused.length > 0) {
-      throw new Problem(refused.join('; '), { code: exitCode.locked, hint: 'the command was run on no host' });
+      throw new Problem(refused.join('; '), {
+        code: exitCode.locked,
+        hint: 'the command was run on no host',
+      });
     }
     const begin = appending(beginLine(holder, [], Date.now()));
     await Promise.all(connected.map(({ writer }) => writer.run`eval ${begin}`));
@@ -131,7 +147,9 @@ function linesOf(done: Done, { hosts }: ReachedHosts): string[] {
     return [line(`${lost}: ${inOneLine(describeError(done.error))}`)];
   }
   const { stdout, stderr, exitCode: code, timedOut } = done.output;
-  const printed = [stdout, stderr].flatMap((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n')));
+  const printed = [stdout, stderr].flatMap((text) =>
+    text === '' ? [] : text.replace(/\n$/, '').split('\n'),
+  );
   const lines = [...printed];
   if (timedOut) lines.push('took longer than its time limit');
   else if (code !== 0) lines.push(`ended with ${code}`);

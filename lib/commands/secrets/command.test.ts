@@ -116,7 +116,9 @@ test('a new passphrase is asked for twice and has a minimum length', async () =>
     complained: expect.stringContaining('no terminal to ask for it on'),
   });
   expect(readdirSync(dirname(secrets)).filter((name) => name.includes('secrets'))).toEqual([]);
-  expect(await run('generate', { ...nothing, terminal: answers(passphrase, passphrase) })).toMatchObject({ code: 0 });
+  expect(await run('generate', { ...nothing, terminal: answers(passphrase, passphrase) })).toMatchObject({
+    code: 0,
+  });
   asked.length = 0;
   expect(await run('show', { ...nothing, terminal: answers(passphrase) })).toMatchObject({ code: 0 });
   expect(asked).toEqual(['passphrase of FILE: ']);
@@ -125,7 +127,9 @@ test('a new passphrase is asked for twice and has a minimum length', async () =>
   ).toMatchObject({ code: 0 });
   expect((await run('show')).complained).toContain('RPC_PLAYBOOKS_PASSPHRASE does not open lab.secrets.age');
   for (const end of ['', '\n', '\r\n'])
-    expect((await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: `another long one${end}` } })).code).toBe(0);
+    expect(
+      (await run('show', { environment: { RPC_PLAYBOOKS_PASSPHRASE: `another long one${end}` } })).code,
+    ).toBe(0);
 });
 
 test('edit encrypts only a changed and valid file, and offers to edit again', async () => {
@@ -198,7 +202,9 @@ test('rotate makes new passwords, keeps the previous ones, says what to do, and 
     complained: expect.stringContaining('the previous value of pool_db_password is still kept'),
   });
   expect(await run('rotate state_db_password prover_db_password')).toMatchObject({ code: 0 });
-  expect((await run('rotate pool_db_password --done')).said).toBe('forgot the previous value of pool_db_password');
+  expect((await run('rotate pool_db_password --done')).said).toBe(
+    'forgot the previous value of pool_db_password',
+  );
   expect((await run('rotate pool_db_password --done')).complained).toContain(
     'no previous value of pool_db_password is kept',
   );
@@ -237,7 +243,8 @@ test('every recipient in the recipients file can read the secrets, also after a 
   expect((await run('show', by(theirs.path))).code).toBe(0);
 
   writeFileSync(recipients, `${mine.public}\n`);
-  // The identity of the command line does not decrypt it any more, and another one of the user does.
+  // The identity of the command line does not decrypt it any more, and another one of the user
+  // does.
   expect((await run(`rekey --identity ${theirs.path}`, by(mine.path))).complained).toBe('');
   writeFileSync(recipients, `${mine.public}\n${theirs.public}\n`);
   await run('rekey', by(mine.path));
@@ -251,7 +258,9 @@ test('every recipient in the recipients file can read the secrets, also after a 
   await run('rekey', by(mine.path));
   writeFileSync(recipients, `${locked.public}\n`);
   const terminal: Terminal = { hidden: async () => 'pass phrase', shown: async () => '' };
-  expect(await run('rekey', by(mine.path))).toMatchObject({ complained: expect.stringContaining('none of your own') });
+  expect(await run('rekey', by(mine.path))).toMatchObject({
+    complained: expect.stringContaining('none of your own'),
+  });
   writeFileSync(recipients, `${mine.public}\n${locked.public}\n`);
   expect(await run('rekey', { ...by(locked.path), terminal })).toMatchObject({ code: 0, complained: '' });
   writeFileSync(recipients, 'nobody\n');

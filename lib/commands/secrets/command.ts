@@ -5,7 +5,11 @@ import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { describePlace, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { newPassword } from '../../engine/secret/password.ts';
-import { changeSecretValues, parseSecretValues, type SecretValues } from '../../engine/secret/secret-values.ts';
+import {
+  changeSecretValues,
+  parseSecretValues,
+  type SecretValues,
+} from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
 import { shellWord } from '../../engine/text/shell-word.mjs';
 import { didYouMean } from '../../engine/text/suggest.ts';
@@ -111,7 +115,8 @@ async function show(task: Task): Promise<void> {
   refuseUnknown(names, values, task);
   for (const name of names) {
     const value = values.current.get(name);
-    if (!options.reveal) around.say(`${name}${values.previous.has(name) ? '  (and the previous value)' : ''}`);
+    if (!options.reveal)
+      around.say(`${name}${values.previous.has(name) ? '  (and the previous value)' : ''}`);
     // A single value can be piped to another program.
     else around.say(options.names.length === 1 ? `${value}` : `${name}: ${value}`);
   }
@@ -141,9 +146,12 @@ async function rotate(task: Task): Promise<void> {
     throw new Problem(`${file} has no password of a database`, { hint: task.command('generate') });
   const again = names.filter((name) => values.previous.has(name));
   if (again.length > 0) {
-    throw new Problem(`the previous value of ${again.join(', ')} is still kept: a database may still use it`, {
-      hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
-    });
+    throw new Problem(
+      `the previous value of ${again.join(', ')} is still kept: a database may still use it`,
+      {
+        hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
+      },
+    );
   }
   const text = changeSecretValues(store.text, {
     current: new Map(names.map((name) => [name, newPassword()])),
@@ -161,7 +169,9 @@ async function forget({ around, options }: Task, store: Store, { previous }: Sec
   const names = options.names.length > 0 ? options.names : [...previous.keys()];
   const unknown = names.find((name) => !previous.has(name));
   if (unknown !== undefined)
-    throw new Problem(`no previous value of ${unknown} is kept`, { hint: didYouMean(unknown, previous.keys()) });
+    throw new Problem(`no previous value of ${unknown} is kept`, {
+      hint: didYouMean(unknown, previous.keys()),
+    });
   if (names.length === 0) return around.say('nothing to forget: no previous value is kept');
   const text = changeSecretValues(store.text, { previous: new Map(names.map((name) => [name, undefined])) });
   await write(store, text, around);

@@ -12,12 +12,13 @@ import { errorCode } from '../../engine/text/error-code.ts';
 const inMemory = '/dev/shm';
 
 /**
- * Opens a text in the operator's editor, in a private folder that is removed at the end, also on Ctrl-C, SIGTERM and SIGHUP, with
- * the copies and swap files that the editor leaves there.
+ * Opens a text in the operator's editor, in a private folder that is removed at the end, also on
+ * Ctrl-C, SIGTERM and SIGHUP, with the copies and swap files that the editor leaves there.
  *
  * @param name of the file; its ending shows editors the language
  * @returns the text as it was saved
- * @throws Problem where the editor cannot be started or fails; with the code of an interrupted run on Ctrl-C
+ * @throws Problem where the editor cannot be started or fails; with the code of an interrupted run
+ * on Ctrl-C
  */
 export async function editPrivately(text: string, name: string, environment = process.env): Promise<string> {
   let folder: string | undefined;
@@ -46,8 +47,11 @@ export async function editPrivately(text: string, name: string, environment = pr
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (error) {
     if (error instanceof Problem) throw error;
-    if (error instanceof TypeError) throw new Problem('what was saved is not UTF-8 text: nothing was changed');
-    throw new Problem(`the text cannot be edited (${errorCode(error) ?? 'unknown error'}): nothing was changed`);
+    if (error instanceof TypeError)
+      throw new Problem('what was saved is not UTF-8 text: nothing was changed');
+    throw new Problem(
+      `the text cannot be edited (${errorCode(error) ?? 'unknown error'}): nothing was changed`,
+    );
   } finally {
     remove();
     process.off('exit', remove).off('SIGINT', interrupt).off('SIGTERM', end).off('SIGHUP', end);
@@ -77,7 +81,10 @@ async function ended(editor: ChildProcess, command: string): Promise<void> {
   if (ending.some((name) => signal === name || code === 128 + os.signals[name])) {
     throw new Problem('interrupted: nothing was changed', { code: exitCode.interrupted });
   }
-  throw new Problem(`the editor (${command}) ended with ${signal ?? `exit code ${code}`}: nothing was changed`, {
-    hint: 'export EDITOR=nano, or another that waits until the file is closed',
-  });
+  throw new Problem(
+    `the editor (${command}) ended with ${signal ?? `exit code ${code}`}: nothing was changed`,
+    {
+      hint: 'export EDITOR=nano, or another that waits until the file is closed',
+    },
+  );
 }

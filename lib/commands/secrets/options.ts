@@ -1,4 +1,9 @@
-import { type Given, type HelpPage, type OptionTable, shared } from '../../engine/command-line/command-line.ts';
+import {
+  type Given,
+  type HelpPage,
+  type OptionTable,
+  shared,
+} from '../../engine/command-line/command-line.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
 
@@ -56,7 +61,10 @@ export interface SecretsOptions extends Omit<Given<typeof secretsOptions>, 'inve
  * @param words the verb, and names of secrets
  * @throws Problem for options and words that do not go together
  */
-export function secretsOptionsOf(given: Given<typeof secretsOptions>, words: readonly string[]): SecretsOptions {
+export function secretsOptionsOf(
+  given: Given<typeof secretsOptions>,
+  words: readonly string[],
+): SecretsOptions {
   const [verb, ...names] = words as readonly [(keyof typeof verbs)?, ...string[]];
   if (verb === undefined) {
     throw new Problem('the command line does not say what to do', {

@@ -14,7 +14,9 @@ import {
   secretsCommand,
 } from '../../engine/secret/secrets-file.ts';
 
-/** A shorter passphrase is soon guessed by anybody with the file, and a repository may be public. */
+/**
+ * A shorter passphrase is soon guessed by anybody with the file, and a repository may be public.
+ */
 const shortestPassphrase = 12;
 
 /** The dependencies of the command. */
@@ -50,7 +52,8 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
 }
 
 /**
- * The recipients of a file that is written again: those of its recipients file, otherwise everybody who has the passphrase.
+ * The recipients of a file that is written again: those of its recipients file, otherwise
+ * everybody who has the passphrase.
  *
  * @param isRekey whether the passphrase is to change, too
  * @throws Problem, Problems where neither is known
@@ -74,7 +77,11 @@ export async function lockFor(
   return { passphrase: await newPassphrase(file, given, terminal) };
 }
 
-async function newPassphrase(file: string, given: string | undefined, terminal: Terminal | undefined): Promise<string> {
+async function newPassphrase(
+  file: string,
+  given: string | undefined,
+  terminal: Terminal | undefined,
+): Promise<string> {
   if (!given && !terminal) {
     throw new Problem(`${file} needs a new passphrase, and there is no terminal to ask for it on`, {
       hint: `or list who may read it in ${recipientsFileOf(file)}: docs/secrets.md`,
@@ -86,7 +93,8 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
       hint: 'five random words are easy to keep and hard to guess',
     });
   }
-  if (!given && (await terminal?.hidden('once more: ')) !== passphrase) throw new Problem('the two passphrases differ');
+  if (!given && (await terminal?.hidden('once more: ')) !== passphrase)
+    throw new Problem('the two passphrases differ');
   return passphrase;
 }
 
@@ -95,7 +103,12 @@ async function newPassphrase(file: string, given: string | undefined, terminal: 
  *
  * @throws Problem, Problems
  */
-export async function write(store: Store, text: string, around: SecretsDependencies, given?: Lock): Promise<void> {
+export async function write(
+  store: Store,
+  text: string,
+  around: SecretsDependencies,
+  given?: Lock,
+): Promise<void> {
   const { file } = store;
   const lock = given ?? (await lockFor(store, around));
   const bytes = await encrypt(text, lock, around.work);
@@ -115,5 +128,7 @@ export async function write(store: Store, text: string, around: SecretsDependenc
   });
   if (opened !== undefined) return;
   const which = checked.length > 0 ? ` (checked ${checked.join(', ')})` : '';
-  around.complain(`none of your own identities opens it now${which}: only the other recipients can undo that`);
+  around.complain(
+    `none of your own identities opens it now${which}: only the other recipients can undo that`,
+  );
 }

@@ -30,7 +30,13 @@ const up = {
 const state: HostState = {
   at: now,
   docker: 'active',
-  containers: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': up },
+  containers: {
+    'state-db': undefined,
+    'pool-db': undefined,
+    prover: undefined,
+    sync: undefined,
+    'json-rpc': up,
+  },
   otherCollations: [],
   otherSynchronizer: undefined,
   chain: {
@@ -51,7 +57,13 @@ const state: HostState = {
 
 const wanted = { image: up.image, configHash: 'a' };
 const expected: Expected = {
-  services: { 'state-db': undefined, 'pool-db': undefined, prover: undefined, sync: undefined, 'json-rpc': wanted },
+  services: {
+    'state-db': undefined,
+    'pool-db': undefined,
+    prover: undefined,
+    sync: undefined,
+    'json-rpc': wanted,
+  },
   diskWarnPercent: 85,
 };
 
@@ -88,7 +100,12 @@ const unreachable = (host: string): Shown => ({
 const plain = { paint: (_: unknown, text: string) => text, now: now * 1000 };
 
 test('a host is described in aligned columns', () => {
-  const lastRun = { playbook: 'deploy', time: '2023-11-14T22:10:00.000Z', ended: 'converged', changed: 3 } as const;
+  const lastRun = {
+    playbook: 'deploy',
+    time: '2023-11-14T22:10:00.000Z',
+    ended: 'converged',
+    changed: 3,
+  } as const;
   expect(statusLines([{ ...unhealthy('rpc-1'), lastRun }], plain)).toEqual([
     'rpc-1  unhealthy, block 4,252, caught up',
     '  disk: /data is 91% full (alert from 85%)',
@@ -216,16 +233,25 @@ test('--json is one document, in the order of the inventory', async () => {
           'json-rpc': { status: 'running', wantedImage: up.image, since: '2023-11-14T20:08:20.000Z' },
           sync: null,
         },
-        chain: { own: { block: 4252, batch: 426, made: '2023-11-14T22:13:18.000Z' }, standing: 'caught-up', behind: 0 },
+        chain: {
+          own: { block: 4252, batch: 426, made: '2023-11-14T22:13:18.000Z' },
+          standing: 'caught-up',
+          behind: 0,
+        },
       },
-      { host: 'rpc-1', findings: [{ is: 'full', fault: true, says: 'disk: /data is 91% full (alert from 85%)' }] },
+      {
+        host: 'rpc-1',
+        findings: [{ is: 'full', fault: true, says: 'disk: /data is 91% full (alert from 85%)' }],
+      },
       { host: 'rpc-2', health: 'unreachable', error: 'rpc-2: no answer within 20 s' },
     ],
   });
 });
 
 test('--limit checks only these hosts', async () => {
-  const ended = await run(['--inventory', await labDeployment(), '--limit', 'rpc-1'], { 'rpc-2': unhealthy('rpc-2') });
+  const ended = await run(['--inventory', await labDeployment(), '--limit', 'rpc-1'], {
+    'rpc-2': unhealthy('rpc-2'),
+  });
   expect(ended.code).toBe(0);
   expect(ended.output).not.toContain('rpc-2');
 });
@@ -258,7 +284,16 @@ test('--watch on a terminal does not wait for a slow host, and ends with 130 on 
 
 test('a check that Ctrl-C interrupts reports nothing about a host: the previous status stays on the terminal', async () => {
   let looks = 0;
-  const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
+  const args = [
+    '--inventory',
+    await labDeployment(),
+    '--no-color',
+    '--watch',
+    '--every',
+    '1',
+    '--limit',
+    'rpc-1',
+  ];
   const look = async () => {
     if (++looks < 2) return undefined;
     process.emit('SIGTERM');
@@ -273,7 +308,16 @@ test('a check that Ctrl-C interrupts reports nothing about a host: the previous 
 
 test('--watch without a terminal prints each check once', async () => {
   let looks = 0;
-  const args = ['--inventory', await labDeployment(), '--no-color', '--watch', '--every', '1', '--limit', 'rpc-1'];
+  const args = [
+    '--inventory',
+    await labDeployment(),
+    '--no-color',
+    '--watch',
+    '--every',
+    '1',
+    '--limit',
+    'rpc-1',
+  ];
   for (const json of [[], ['--json']]) {
     looks = 0;
     const statuses: Record<string, HostStatus> = {};

@@ -102,7 +102,8 @@ function duration(option: string, text: string | undefined): number | undefined 
 
 export const run = command({
   command: 'npx zx playbooks/status.mjs',
-  purpose: 'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',
+  purpose:
+    'shows the status of every host: containers, blocks, disks, clock. It is read-only and takes no lock.',
   options: statusOptions,
   examples: [
     '--inventory mainnet',
@@ -159,7 +160,9 @@ interface Board {
   isComplete(): boolean;
   /** In the order of the inventory; a host that has not answered yet is left out. */
   statuses(): readonly HostStatus[];
-  /** The status as lines. `room`: the columns and lines of a terminal that the text has to fit in. */
+  /**
+   * The status as lines. `room`: the columns and lines of a terminal that the text has to fit in.
+   */
   lines(room?: { readonly width?: number; readonly height?: number }): Promise<readonly string[]>;
   /** The status as text, or as JSON with `--json`. */
   text(): Promise<string>;

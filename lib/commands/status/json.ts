@@ -12,7 +12,10 @@ const format = 1;
 /** Fields that hold a time, seconds since 1970. */
 const times = new Set(['made', 'written', 'since', 'missingSince']);
 
-/** The health of all hosts together: of the worst, where a known fault outweighs an unreachable host. */
+/**
+ * The health of all hosts together: of the worst, where a known fault outweighs an unreachable
+ * host.
+ */
 export function worstOf(hosts: readonly { readonly health: Health }[]): Health {
   const has = (health: Health) => hosts.some((host) => host.health === health);
   const worst = (['unhealthy', 'unreachable'] as const).find(has);
@@ -35,32 +38,52 @@ export function statusJson(inventory: string, hosts: readonly Shown[], at: numbe
 }
 
 /** Unknown fields are left out, except that a container that does not exist is null. */
-function hostJson({ state, expected, standing, behind, at, seconds, error, lastRun, replica, ...host }: Shown): object {
-  const { services, diskWarnPercent } = expected;
-  const containers = (all: HostState['containers']) =>
-    keysOf(all).map((name) => [name, all[name] ? { ...all[name], wantedImage: services[name]?.image } : null] as const);
+function hostJson({
+  state,
+  expected,
+  standing,
+  behind,
+  at,
+  seconds,
+  error,
+  lastRun,
+  replica,
+  ...host
+}: Shown): object {
   return {
     ...host,
     time: new Date(at).toISOString(),
     seconds: Math.round(seconds * 1000) / 1000,
     error: error === undefined ? undefined : describeError(error),
-    ...(state && {
-      docker: state.docker,
-      containers: Object.fromEntries(containers(state.containers)),
-      chain: {
-        from: state.chain.from,
-        own: valueOrError(state.chain.own),
-        trusted: valueOrError(state.chain.trusted),
-        comparison: state.chain.comparison && valueOrError(state.chain.comparison),
-        standing,
-        behind,
-      },
-      log: state.log,
-      disks: state.disks.map((disk) => ({ ...disk, warnPercent: diskWarnPercent })),
-      clock: state.clock,
-    }),
+    ...(state && stateJson(state, expected, { standing, behind })),
     ...(replica && { replica: valueOrError(replica) }),
     lastRun,
+  };
+}
+
+/** What was read of a host. */
+function stateJson(
+  state: HostState,
+  { services, diskWarnPercent }: Shown['expected'],
+  compared: Pick<Shown, 'standing' | 'behind'>,
+): object {
+  const containers = keysOf(state.containers).map((name) => {
+    const container = state.containers[name];
+    return [name, container ? { ...container, wantedImage: services[name]?.image } : null] as const;
+  });
+  return {
+    docker: state.docker,
+    containers: Object.fromEntries(containers),
+    chain: {
+      from: state.chain.from,
+      own: valueOrError(state.chain.own),
+      trusted: valueOrError(state.chain.trusted),
+      comparison: state.chain.comparison && valueOrError(state.chain.comparison),
+      ...compared,
+    },
+    log: state.log,
+    disks: state.disks.map((disk) => ({ ...disk, warnPercent: diskWarnPercent })),
+    clock: state.clock,
   };
 }
 

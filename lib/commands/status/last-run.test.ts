@@ -5,7 +5,13 @@ import { temporaryDirectory } from '../../engine/host/testing/local-connection.t
 import { recordName, safeName } from '../../engine/report/record-name.ts';
 import { lastRuns } from './last-run.ts';
 
-function record(directory: string, time: string, events: readonly object[], inventory = 'lab', check = false) {
+function record(
+  directory: string,
+  time: string,
+  events: readonly object[],
+  inventory = 'lab',
+  check = false,
+) {
   const lines = events.map((event) => JSON.stringify({ format: 1, time, ...event }));
   writeFileSync(join(directory, nameOf(time, inventory, check)), `${lines.join('\n')}\n`);
 }
@@ -28,14 +34,22 @@ const finished = (...hosts: object[]) => ({ type: 'run-finished', interrupted: f
 
 test('each host shows the newest run that worked on it', async () => {
   const directory = temporaryDirectory();
-  record(directory, '2026-01-01T10:00:00.000Z', [started, finished(host('db-1'), host('rpc-1'), host('rpc-2'))]);
+  record(directory, '2026-01-01T10:00:00.000Z', [
+    started,
+    finished(host('db-1'), host('rpc-1'), host('rpc-2')),
+  ]);
   record(directory, '2026-01-02T10:00:00.000Z', [
     started,
     finished(host('rpc-1', { counts: { failed: 1 } }), host('rpc-2', { unreachable: true })),
   ]);
   record(directory, '2026-01-03T10:00:00.000Z', [{ ...started, check: true }, finished(host('rpc-1'))]);
   record(directory, '2026-01-04T10:00:00.000Z', [started]);
-  record(directory, '2026-01-05T10:00:00.000Z', [{ ...started, inventory: 'main' }, finished(host('rpc-1'))], 'main');
+  record(
+    directory,
+    '2026-01-05T10:00:00.000Z',
+    [{ ...started, inventory: 'main' }, finished(host('rpc-1'))],
+    'main',
+  );
   writeFileSync(join(directory, nameOf('2026-01-06T10:00:00.000Z', 'lab')), '{"type":"run-started"\nnull\n');
   expect(Object.fromEntries(await lastRuns(directory, 'lab'))).toEqual({
     'db-1': { playbook: 'deploy', time: '2026-01-01T10:00:00.000Z', ended: 'converged', changed: 2 },

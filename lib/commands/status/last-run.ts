@@ -17,8 +17,9 @@ export interface LastRun {
 const mostRead = 20;
 
 /**
- * The newest finished run of an inventory for each host that it worked on, from run records (docs/events.md). Runs in check mode are
- * left out, as they change nothing, and so are records that cannot be read.
+ * The newest finished run of an inventory for each host that it worked on, from run records
+ * (docs/events.md). Runs in check mode are left out, as they change nothing, and so are records
+ * that cannot be read.
  *
  * @param folder of the records, TIME-INVENTORY.ndjson; those of check mode end in .check.ndjson
  * @returns by the host's name
@@ -43,7 +44,10 @@ function runsIn(path: string, inventory: string): (readonly [string, LastRun])[]
   const time = new Date(finished.time).toISOString();
   return finished.hosts.map((summary) => {
     const ended = howItEnded(finished, summary);
-    return [summary.host, { playbook: started.playbook, time, ended, changed: summary.counts.changed ?? 0 }] as const;
+    return [
+      summary.host,
+      { playbook: started.playbook, time, ended, changed: summary.counts.changed ?? 0 },
+    ] as const;
   });
 }
 

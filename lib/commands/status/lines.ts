@@ -28,7 +28,9 @@ interface StatusStyle {
 
 const colours = { healthy: 'green', unhealthy: 'red', unreachable: 'red' } as const;
 
-/** Worst first: nothing is known of an unreachable host. Otherwise in the order of the inventory. */
+/**
+ * Worst first: nothing is known of an unreachable host. Otherwise in the order of the inventory.
+ */
 function worstFirst(hosts: readonly Shown[]): Shown[] {
   const rank = { unreachable: 0, unhealthy: 2, healthy: 4 };
   const place = ({ health, findings }: Shown) => rank[health] + (findings.length > 0 ? 0 : 1);
@@ -60,9 +62,13 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
     return [line('red', `${start}: ${inOneLine(describeErrorOn(host, error))}`)];
   }
   const own = state?.chain.own;
-  const block = own?.ok ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}` : '';
+  const block = own?.ok
+    ? `, block ${count(own.value.block)}${standing === 'caught-up' ? ', caught up' : ''}`
+    : '';
   const head = clipped(`${start}${block}`, width);
-  const ofNode = state ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`) : [];
+  const ofNode = state
+    ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`)
+    : [];
   const more = [...ofNode, ...fleetLines(status.fleet)];
   return [
     head.replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
@@ -81,14 +87,19 @@ function fleetLines(fleet: Shown['fleet']): string[] {
 function facts(status: Shown, state: HostState, now: number): (readonly [string, string])[] {
   const { chain, containers, disks, clock, at, docker } = state;
   const { lastRun, expected } = status;
-  const services = Object.entries(containers).flatMap(([name, service]) => (service ? [{ name, ...service }] : []));
+  const services = Object.entries(containers).flatMap(([name, service]) =>
+    service ? [{ name, ...service }] : [],
+  );
   const none = docker === 'active' ? 'none' : 'not seen, for the engine does not run';
   const uses = disks.map(({ mount, size, usedPercent }) => `${mount} ${usedPercent}% of ${bytes(size)}`);
   const age = (now - status.at) / 1000;
   return [
     ['blocks', chainWords(chain, status, at)],
     ...replicaLine(status.replica),
-    ['containers', services.map((service) => `${service.name} ${serviceWords(service, at)}`).join(', ') || none],
+    [
+      'containers',
+      services.map((service) => `${service.name} ${serviceWords(service, at)}`).join(', ') || none,
+    ],
     ['versions', versions(status, [...new Set(services.map(({ image }) => image))])],
     ['disks', `${uses.join(', ')} (alert from ${expected.diskWarnPercent}%)`],
     [
@@ -106,11 +117,21 @@ function replicaLine(replica: Shown['replica']): (readonly [string, string])[] {
   if (!replica?.ok) return [];
   const { receives, bytesBehind, secondsBehind, cancelled } = replica.value;
   const lag = `${bytes(bytesBehind)} and ${seconds(secondsBehind)} behind`;
-  return [['replica', `${receives ? 'receives' : 'receives nothing'}, ${lag}, ${count(cancelled)} queries cancelled`]];
+  return [
+    [
+      'replica',
+      `${receives ? 'receives' : 'receives nothing'}, ${lag}, ${count(cancelled)} queries cancelled`,
+    ],
+  ];
 }
 
-function chainWords({ own, trusted, comparison, from }: HostState['chain'], { standing, behind }: Shown, at: number) {
-  const height = ({ block, batch }: Block) => `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
+function chainWords(
+  { own, trusted, comparison, from }: HostState['chain'],
+  { standing, behind }: Shown,
+  at: number,
+) {
+  const height = ({ block, batch }: Block) =>
+    `${count(block)}${batch === undefined ? '' : `, batch ${count(batch)}`}`;
   const parts: string[] = [];
   if (own.ok) {
     const { made, written } = own.value;

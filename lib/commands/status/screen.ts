@@ -8,7 +8,10 @@ const top = '\u001b[H';
 /** Marks one update, so that a terminal draws it at once. */
 const [begin, end] = ['\u001b[?2026h', '\u001b[?2026l'];
 
-/** Opens the terminal's alternate screen, which is redrawn in place; closing it restores the earlier content. */
+/**
+ * Opens the terminal's alternate screen, which is redrawn in place; closing it restores the
+ * earlier content.
+ */
 export function openScreen(terminal: Pick<WriteStream, 'write'>) {
   let open = true;
   terminal.write(enter);
@@ -22,7 +25,9 @@ export function openScreen(terminal: Pick<WriteStream, 'write'>) {
   return {
     /** One write without clearing the screen first, so that nothing flickers. */
     draw(lines: readonly string[]): void {
-      terminal.write(`${begin}${top}${lines.map((line) => `${line}${clearLine}`).join('\n')}${clearBelow}${end}`);
+      terminal.write(
+        `${begin}${top}${lines.map((line) => `${line}${clearLine}`).join('\n')}${clearBelow}${end}`,
+      );
     },
     close,
   };

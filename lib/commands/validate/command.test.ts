@@ -16,7 +16,9 @@ test('a valid inventory, of which every file renders', async () => {
 });
 
 test('a missing secret and a wrong value are reported with their places', async () => {
-  const missing = await labDeployment([[['vars', 'credentials', 'pool', 'password'], 'env:NOT_SET_ANYWHERE']]);
+  const missing = await labDeployment([
+    [['vars', 'credentials', 'pool', 'password'], 'env:NOT_SET_ANYWHERE'],
+  ]);
   const run = await validate('-i', missing);
   expect(run.code).toBe(3);
   expect(run.said).toMatch(

@@ -11,7 +11,9 @@ import { labDeployment } from '../../node/testing/lab-deployment.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** As JavaScript, because a process that compiles it takes ten times as long to start. */
-const { code } = transformSync(readFileSync(join(import.meta.dirname, 'closed-pipe.ts'), 'utf8'), { loader: 'ts' });
+const { code } = transformSync(readFileSync(join(import.meta.dirname, 'closed-pipe.ts'), 'utf8'), {
+  loader: 'ts',
+});
 
 /** Writes for a while, and then ends with 7. */
 const script = `

@@ -4,8 +4,8 @@ interface Stream {
 }
 
 /**
- * Keeps the process running when its output cannot be written. A closed pipe (`| head`) drops the rest silently. Any other error,
- * such as a full disk, is reported once on standard error.
+ * Keeps the process running when its output cannot be written. A closed pipe (`| head`) drops the
+ * rest silently. Any other error, such as a full disk, is reported once on standard error.
  */
 export function outliveOutput(out: Stream = process.stdout, err: Stream = process.stderr): void {
   let quiet = false;

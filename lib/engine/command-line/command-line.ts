@@ -52,7 +52,10 @@ export const shared = {
   help: { short: 'h', help: 'show this help' },
 } as const satisfies OptionTable;
 
-/** The options as given: a switch is true or false, a value is text or undefined, a repeated one is a list. */
+/**
+ * The options as given: a switch is true or false, a value is text or undefined, a repeated one is
+ * a list.
+ */
 export type Given<T extends OptionTable> = {
   readonly [K in keyof T]: T[K] extends { readonly repeat: true }
     ? readonly string[]
@@ -80,7 +83,9 @@ export function parseCommandLine<T extends OptionTable>(
   const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
     const allowed = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
-    const known = words.includes(extra) ? `only one word fits here, and ${positionals[0]} is the first` : allowed;
+    const known = words.includes(extra)
+      ? `only one word fits here, and ${positionals[0]} is the first`
+      : allowed;
     throw new Problem(`unexpected word "${extra}"`, { hint: elsewhere('words', extra) ?? known });
   }
   const given = Object.entries(table).map(([name, { value, repeat }]) => {
@@ -170,7 +175,12 @@ function elsewhere(kind: 'options' | 'sentences' | 'words', said: string): strin
  *
  * @throws Problem for anything else
  */
-export function wholeNumber(option: string, text: string | undefined, most: number, least = 1): number | undefined {
+export function wholeNumber(
+  option: string,
+  text: string | undefined,
+  most: number,
+  least = 1,
+): number | undefined {
   if (text === undefined) return undefined;
   const number = /^(0|[1-9]\d{0,6})$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;

@@ -21,7 +21,10 @@ export interface Connected {
  * @returns what the work returns
  * @throws Problem where a password is wanted and there is no terminal to ask on
  */
-export async function connected<T>(asksPassword: boolean, work: (connected: Connected) => Promise<T>): Promise<T> {
+export async function connected<T>(
+  asksPassword: boolean,
+  work: (connected: Connected) => Promise<T>,
+): Promise<T> {
   const becomePassword = asksPassword ? new Secret(await askPassword('sudo password: ')) : undefined;
   const { signal, interrupt, release } = interruption();
   const connections: { close(): Promise<void> }[] = [];

@@ -5,8 +5,8 @@ import { exitCode } from '../problem/problem.ts';
 const sameAgain = 250;
 
 /**
- * Turns Ctrl-C into an orderly stop. The first one aborts the signal: running changes finish and no new ones start. The second one
- * ends the process at once.
+ * Turns Ctrl-C into an orderly stop. The first one aborts the signal: running changes finish and
+ * no new ones start. The second one ends the process at once.
  *
  * @returns the signal, a function that acts as a Ctrl-C, and one that removes the listeners
  */

@@ -12,7 +12,8 @@ export function availableKeys(identity: string | undefined): Keys {
 }
 
 /**
- * Opens files of secrets when the first reference to a secret is read. Asks on the terminal for a passphrase, once for each file.
+ * Opens files of secrets when the first reference to a secret is read. Asks on the terminal for a
+ * passphrase, once for each file.
  *
  * @param identity the value of `--identity`
  */

@@ -4,7 +4,8 @@ import { Problem } from '../problem/problem.ts';
 /**
  * The account of this process.
  *
- * @throws Problem where its number has no entry, as in a container that runs as somebody of another machine
+ * @throws Problem where its number has no entry, as in a container that runs as somebody of
+ * another machine
  */
 export function account(): UserInfo<string> {
   try {

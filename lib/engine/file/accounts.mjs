@@ -1,4 +1,5 @@
-// Users and groups of this machine, from its files. They are read only where a file is not plainly our own.
+// Users and groups of this machine, from its files. They are read only where a file is not plainly
+// our own.
 import { readFileSync } from 'node:fs';
 
 /**
@@ -42,9 +43,10 @@ export function nameOfGroup(gid) {
 }
 
 /**
- * Whether a group is the private one of a user: the user's primary group, of the user's name, without another member. Debian, Ubuntu and
- * Fedora make one for each user, with a umask of 002, so what these users write can be changed by that group. Root has the umask 022
- * everywhere, and its group has members on some systems.
+ * Whether a group is the private one of a user: the user's primary group, of the user's name,
+ * without another member. Debian, Ubuntu and Fedora make one for each user, with a umask of 002,
+ * so what these users write can be changed by that group. Root has the umask 022 everywhere, and
+ * its group has members on some systems.
  *
  * @param {number} gid
  * @param {readonly number[]} users their numbers
@@ -64,11 +66,14 @@ function isPrivateOf(gid, uid) {
   const entries = groups.filter(([, , number]) => number === gid);
   if (
     isShared ||
-    entries.some(([, , , members = '']) => members.split(',').some((name) => name !== '' && name !== own[0]?.[0]))
+    entries.some(([, , , members = '']) =>
+      members.split(',').some((name) => name !== '' && name !== own[0]?.[0]),
+    )
   )
     return false;
   if (own.length > 0 && entries.length > 0)
     return own.some(([name, , , primary]) => primary === gid && entries.every(([group]) => group === name));
-  // In a container neither has to have an entry. Then the number is all that is known, and useradd gives both the same.
+  // In a container neither has to have an entry. Then the number is all that is known, and useradd
+  // gives both the same.
   return own.length + entries.length === 0 && uid === gid && gid === String(process.getegid?.());
 }

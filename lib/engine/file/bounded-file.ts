@@ -19,7 +19,10 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: 'is a symbolic link that leads to itself',
 };
 
-/** Why a file could not be read, from an error of readBounded or the file system; it continues the file's path: `does not exist`. */
+/**
+ * Why a file could not be read, from an error of readBounded or the file system; it continues the
+ * file's path: `does not exist`.
+ */
 export function whyUnread(error: unknown): string {
   if (error instanceof UnfitFile) return error.message;
   const code = errorCode(error) ?? 'unknown error';
@@ -32,11 +35,13 @@ export function hintOfUnread(error: unknown): string | undefined {
 }
 
 /**
- * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a huge file. It may belong to another
- * user, or lie where another user can replace it: then nothing of it is read.
+ * Reads a file with an untrusted name. It may be an endless device, a pipe without a writer, or a
+ * huge file. It may belong to another user, or lie where another user can replace it: then nothing
+ * of it is read.
  *
  * @param most the size limit in bytes
- * @throws UnfitFile for a file that is too large, is not a file, or could have been written by another user
+ * @throws UnfitFile for a file that is too large, is not a file, or could have been written by
+ * another user
  * @throws the file system's error where the file cannot be read
  */
 export function readBounded(path: string, most: number): Buffer {
@@ -45,7 +50,8 @@ export function readBounded(path: string, most: number): Buffer {
     const found = fstatSync(file);
     if (found.isDirectory()) throw new UnfitFile('is a folder');
     if (!found.isFile()) throw new UnfitFile('is not a file');
-    if (found.size > most) throw new UnfitFile(`is ${found.size} bytes long, and no more than ${most} are read`);
+    if (found.size > most)
+      throw new UnfitFile(`is ${found.size} bytes long, and no more than ${most} are read`);
     return readFileSync(file);
   } finally {
     closeSync(file);
@@ -68,7 +74,8 @@ export function openOwn(path: string): number {
 /**
  * Why a path is not used: another user could change what it leads to.
  *
- * @param options `alone` as for `distrust`; `folder`: that the operator may choose to trust. Default: that of the path
+ * @param options `alone` as for `distrust`; `folder`: that the operator may choose to trust.
+ * Default: that of the path
  * @returns undefined for a path that can be trusted
  * @throws the file system's error where a part of the path cannot be looked at
  */

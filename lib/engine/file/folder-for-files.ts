@@ -8,5 +8,7 @@ import { Problem } from '../problem/problem.ts';
  */
 export function refuseSystemFolder(path: string): void {
   if (/^\/(proc|sys|dev(?!\/shm\/))(\/|$)/.test(resolve(path)))
-    throw new Problem(`${path} is in /proc, /sys or /dev, which keep no files`, { hint: 'name another folder' });
+    throw new Problem(`${path} is in /proc, /sys or /dev, which keep no files`, {
+      hint: 'name another folder',
+    });
 }

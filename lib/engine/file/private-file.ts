@@ -5,7 +5,10 @@ import { errorCode } from '../text/error-code.ts';
 import { shellWord } from '../text/shell-word.mjs';
 import { hintOfUnread, openOwn, whyUnread } from './bounded-file.ts';
 
-/** Why a private file cannot be used, and what to do. The message continues the file's path: `does not exist`. */
+/**
+ * Why a private file cannot be used, and what to do. The message continues the file's path: `does
+ * not exist`.
+ */
 export class PrivateFileFault extends Error {
   readonly hint: string | undefined;
   /** Whether the file does not exist. */
@@ -49,7 +52,10 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   }
 }
 
-/** Resolves a path as a shell would: `~/` is the home folder, and a relative path starts at `folder`. */
+/**
+ * Resolves a path as a shell would: `~/` is the home folder, and a relative path starts at
+ * `folder`.
+ */
 export function pathFrom(folder: string, path: string): string {
   return resolve(folder, path.startsWith('~/') ? `${homedir()}${path.slice(1)}` : path);
 }

@@ -35,7 +35,9 @@ test('only regular files are replaced, and a link is followed', () => {
   for (const name of ['pipe', 'folder', 'device']) {
     expect(() => writePrivateFile(join(folder, name), 'text')).toThrow('exists and is not a file');
   }
-  expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow('is a link, and its target does not exist');
+  expect(() => writePrivateFile(join(folder, 'dangling'), 'text')).toThrow(
+    'is a link, and its target does not exist',
+  );
   expect(lstatSync(pipe).isFIFO()).toBe(true);
   expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
 
@@ -60,7 +62,9 @@ test('a path that cannot be written is reported beforehand', () => {
   writeFileSync(join(folder, 'f'), '');
   expect(() => privateTarget(join(folder, 'f/g'))).toThrow('(a part of its path is a file)');
   asUser(65_534, () =>
-    expect(() => writePrivateFile('/f', 'text')).toThrow('cannot write /f (no permission to write in its folder)'),
+    expect(() => writePrivateFile('/f', 'text')).toThrow(
+      'cannot write /f (no permission to write in its folder)',
+    ),
   );
   expect(() => writePrivateFile('/proc/x', 'text')).toThrow('cannot write /proc/x');
   expect(existsSync('/proc/x')).toBe(false);

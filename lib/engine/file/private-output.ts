@@ -6,8 +6,9 @@ import { errorCode } from '../text/error-code.ts';
 import { distrust, refusal } from './trust.mjs';
 
 /**
- * Checks that a private file can be written to a path: nothing is there, or a file, or a link to one. A device or a pipe is never
- * replaced. Neither a link of another user nor a folder that others can change is followed: they could lead to any file.
+ * Checks that a private file can be written to a path: nothing is there, or a file, or a link to
+ * one. A device or a pipe is never replaced. Neither a link of another user nor a folder that
+ * others can change is followed: they could lead to any file.
  *
  * @returns the path to write to: the target of a link, or the path itself
  * @throws Problem where the path cannot be written to
@@ -31,9 +32,11 @@ export function privateTarget(path: string): string {
 }
 
 /**
- * Refuses a folder to write to that another user could change, so that this is known before any work.
+ * Refuses a folder to write to that another user could change, so that this is known before any
+ * work.
  *
- * @param top the folder that the operator named, and may choose to trust. Default: the folder itself
+ * @param top the folder that the operator named, and may choose to trust. Default: the folder
+ * itself
  * @throws Problem
  */
 export function refuseOthersFolder(folder: string, top = folder): void {
@@ -58,7 +61,8 @@ function refuseOthers(path: string, way: string, folder = dirname(path)): void {
 }
 
 /**
- * Writes a new file of mode 0600 and renames it over the old one: private text is never in a file that others can read.
+ * Writes a new file of mode 0600 and renames it over the old one: private text is never in a file
+ * that others can read.
  *
  * @throws Problem where the file cannot be written; an older file stays
  */

@@ -1,12 +1,15 @@
-// Whether another user could have written what this program is about to read. It is JavaScript, as it is needed before anything is
-// compiled: an inventory names commands, a template says what containers mount, and roles are code.
+// Whether another user could have written what this program is about to read. It is JavaScript, as
+// it is needed before anything is compiled: an inventory names commands, a template says what
+// containers mount, and roles are code.
 //
-// The rule is that of OpenSSH's StrictModes, for each name on the way and each link: it belongs to root or to us, and nobody else can
-// write to it. A sticky folder, such as /tmp, may be on the way: there only the owner of a name can replace it.
+// The rule is that of OpenSSH's StrictModes, for each name on the way and each link: it belongs to
+// root or to us, and nobody else can write to it. A sticky folder, such as /tmp, may be on the
+// way: there only the owner of a name can replace it.
 //
-// Checking names is enough, although the file is opened by its name later. Whoever wants to swap a name needs to write to its folder, or
-// in a sticky folder needs to own the name; all of these are checked, from / on. Only a name that was not there may come up later in a
-// sticky folder. So a file that is opened has to be the one that the check found at the name: `openTrusted`.
+// Checking names is enough, although the file is opened by its name later. Whoever wants to swap a
+// name needs to write to its folder, or in a sticky folder needs to own the name; all of these are
+// checked, from / on. Only a name that was not there may come up later in a sticky folder. So a
+// file that is opened has to be the one that the check found at the name: `openTrusted`.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -22,7 +25,8 @@ const trustVariable = 'RPC_PLAYBOOKS_TRUST';
  * @typedef {object} Fault
  * @property {string} path
  * @property {string} what continues the path: `belongs to bob (uid 1001, mode 0644)`
- * @property {'owner' | 'mode' | 'shared' | 'link'} kind `shared`: a sticky folder, which is meant for all
+ * @property {'owner' | 'mode' | 'shared' | 'link'} kind `shared`: a sticky folder, which is meant
+ * for all
  * @property {number} uid of its owner
  */
 
@@ -30,11 +34,12 @@ const trustVariable = 'RPC_PLAYBOOKS_TRUST';
 const mostLinks = 40;
 
 /**
- * What another user could change of a path: each folder from / on, each link, and what is at its end. Of a path that leads to nothing,
- * what is there of it.
+ * What another user could change of a path: each folder from / on, each link, and what is at its
+ * end. Of a path that leads to nothing, what is there of it.
  *
  * @param {string} path absolute, or relative to the working directory
- * @param {boolean} [alone] whether others may make no names at the end of the path either, as they may in a sticky folder
+ * @param {boolean} [alone] whether others may make no names at the end of the path either, as they
+ * may in a sticky folder
  * @returns {Fault[]} empty where it can be trusted
  * @throws the file system's error where a part of the path cannot be looked at
  */
@@ -43,8 +48,8 @@ export function distrust(path, alone = false) {
 }
 
 /**
- * What another user could change of many paths, as `distrust` with `alone` says it of each. The way to a folder is looked at once, and
- * one program is asked for all access lists.
+ * What another user could change of many paths, as `distrust` with `alone` says it of each. The
+ * way to a folder is looked at once, and one program is asked for all access lists.
  *
  * @param {readonly string[]} paths absolute, folders before what is in them
  * @returns {Fault[]}
@@ -78,7 +83,8 @@ export function openTrusted(path) {
   const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   const opened = fs.fstatSync(file);
   // A pipe of the shell has a name that leads nowhere. The caller refuses what is no file.
-  if (!process.geteuid || !opened.isFile() || (found?.ino === opened.ino && found.dev === opened.dev)) return { file };
+  if (!process.geteuid || !opened.isFile() || (found?.ino === opened.ino && found.dev === opened.dev))
+    return { file };
   fs.closeSync(file);
   return { faults: [{ path, what: 'was replaced while it was opened', kind: 'link', uid: opened.uid }] };
 }
@@ -132,7 +138,10 @@ const namesOf = (path) => path.split('/').filter((name) => name !== '' && name !
 class Look {
   /** @type {Fault[]} */
   #faults = [];
-  /** Paths that a private group may write to, where only an access list could let others in. @type {Fault[]} */
+  /**
+   * Paths that a private group may write to, where only an access list could let others in. @type
+   * {Fault[]}
+   */
   #shared = [];
   /** Whether a link was followed that others could replace. */
   #astray = false;
@@ -158,7 +167,12 @@ class Look {
     else if (mode & 0o020) {
       const isPrivate = isOfPrivateGroup(stat);
       const who = isPrivate ? 'the users of its access list' : `the group ${nameOfGroup(gid) ?? gid}`;
-      (isPrivate ? this.#shared : this.#faults).push({ path, what: `can be changed by ${who} (${octal})`, kind, uid });
+      (isPrivate ? this.#shared : this.#faults).push({
+        path,
+        what: `can be changed by ${who} (${octal})`,
+        kind,
+        uid,
+      });
     }
   }
 
@@ -168,7 +182,8 @@ class Look {
    */
   link(path, { uid }) {
     if (this.#faults.length > 0) this.#astray = true;
-    if (!ours().includes(uid)) this.#faults.push({ path, what: `is a link of ${userWords(uid)}`, kind: 'link', uid });
+    if (!ours().includes(uid))
+      this.#faults.push({ path, what: `is a link of ${userWords(uid)}`, kind: 'link', uid });
   }
 
   /**
@@ -199,8 +214,8 @@ function isIn(path, folder) {
 }
 
 /**
- * The users whose files we trust: root, ourselves, and whoever became root by sudo. That user may do anything as root already, and runs
- * in a folder of that user's own.
+ * The users whose files we trust: root, ourselves, and whoever became root by sudo. That user may
+ * do anything as root already, and runs in a folder of that user's own.
  *
  * @returns {number[]} their numbers
  */
@@ -237,7 +252,8 @@ function isOfPrivateGroup({ gid, mode }) {
 const listed = new Map();
 
 /**
- * Those of the paths that have an access list: it names users beside the owner and the group, and the mode does not show them.
+ * Those of the paths that have an access list: it names users beside the owner and the group, and
+ * the mode does not show them.
  *
  * @param {readonly Fault[]} shared
  * @returns {Fault[]}
@@ -271,7 +287,8 @@ function askForAccessLists(paths) {
 const pathsAtOnce = 25;
 
 /**
- * Whether each inode has an access list. Of two inodes with one number, on two file systems, either may have it.
+ * Whether each inode has an access list. Of two inodes with one number, on two file systems,
+ * either may have it.
  *
  * @param {string[]} paths
  * @returns {Map<number, boolean>} without those that could not be looked at
@@ -283,7 +300,10 @@ function inodesWithList(paths) {
   for (let at = 0; at < paths.length; at += pathsAtOnce) {
     const some = paths.slice(at, at + pathsAtOnce);
     // The way of `-q` to show a line break keeps each path on one line.
-    const { stdout, error } = spawnSync('ls', ['-ildnq', '--', ...some], { encoding: 'utf8', env: environment });
+    const { stdout, error } = spawnSync('ls', ['-ildnq', '--', ...some], {
+      encoding: 'utf8',
+      env: environment,
+    });
     // Where there is no ls there are no access lists: an image without a system.
     if (error && /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT')
       for (const path of some) marked.set(fs.lstatSync(path).ino, false);
@@ -341,14 +361,18 @@ const mostShown = 10;
  * Faults in words for the operator.
  *
  * @param {readonly Fault[]} faults at least one
- * @param {string} folder of what is used. The operator may choose to trust it, or the checkout around it
+ * @param {string} folder of what is used. The operator may choose to trust it, or the checkout
+ * around it
  * @returns {{ lines: string[], hint: string }} one sentence for each fault, and what to do
  */
 export function refusal(faults, folder) {
   const unlike = [...new Map(faults.map((fault) => [fault.path, fault])).values()];
   const lines = unlike.slice(0, mostShown).map(({ path, what }) => `${visible(path)} ${what}${reason}`);
   const more = unlike.length - lines.length;
-  return { lines: [...lines, ...(more > 0 ? [`… and ${more} more`] : [])], hint: hintFor(unlike, real(folder)) };
+  return {
+    lines: [...lines, ...(more > 0 ? [`… and ${more} more`] : [])],
+    hint: hintFor(unlike, real(folder)),
+  };
 }
 
 /**
@@ -371,7 +395,9 @@ export function refusalText(faults, folder) {
  */
 export function whyNotUsed(path, faults) {
   const [{ path: place, what } = { path, what: '' }] = faults;
-  return place === resolve(path) ? `${what}${reason}` : `leads through ${visible(place)}, which ${what}${reason}`;
+  return place === resolve(path)
+    ? `${what}${reason}`
+    : `leads through ${visible(place)}, which ${what}${reason}`;
 }
 
 const reason = ': what others can write is not used';
@@ -403,7 +429,10 @@ function hintFor(faults, place) {
   return [ways.join('; '), ...left].join('\n  ');
 }
 
-/** What the top folder of a checkout has: its names decide where inventories, roles and templates are found. */
+/**
+ * What the top folder of a checkout has: its names decide where inventories, roles and templates
+ * are found.
+ */
 const marks = ['rpc-playbooks.yaml', '.git'];
 
 /**
@@ -420,8 +449,8 @@ function above(folder, names) {
 }
 
 /**
- * The commands that end faults; undefined where only somebody else can, or where they would take files from their owner: all but those in
- * a checkout of ours.
+ * The commands that end faults; undefined where only somebody else can, or where they would take
+ * files from their owner: all but those in a checkout of ours.
  *
  * @param {readonly Fault[]} faults
  * @param {string | undefined} checkout

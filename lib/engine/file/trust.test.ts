@@ -66,7 +66,11 @@ describe.skipIf(!isRoot)('the rule', () => {
     ['a file of root', () => put('f'), []],
     ['a file of root, for a user', () => put('f'), [], alice],
     ["a user's own file", () => put('f', 0o600, [alice, alice]), [], alice],
-    ["a user's file, for root", () => put('f', 0o600, [alice, alice]), ['/f belongs to uid 1234 (mode 0600)']],
+    [
+      "a user's file, for root",
+      () => put('f', 0o600, [alice, alice]),
+      ['/f belongs to uid 1234 (mode 0600)'],
+    ],
     [
       "a user's file, for another",
       () => put('f', 0o644, [alice, alice]),
@@ -75,7 +79,11 @@ describe.skipIf(!isRoot)('the rule', () => {
     ],
     ['a user with a name', () => put('f', 0o644, [1, 1]), ['/f belongs to daemon (uid 1, mode 0644)']],
     ['for all to write', () => put('f', 0o646), ['/f can be changed by every user (mode 0646)']],
-    ['for a group to write', () => put('f', 0o664, [0, 1]), ['/f can be changed by the group daemon (mode 0664)']],
+    [
+      'for a group to write',
+      () => put('f', 0o664, [0, 1]),
+      ['/f can be changed by the group daemon (mode 0664)'],
+    ],
     ["for root's group to write", () => put('f', 0o664), ['/f can be changed by the group root (mode 0664)']],
     [
       'own, for a group without a name to write',
@@ -162,7 +170,9 @@ describe.skipIf(!isRoot)('the rule', () => {
     expect(said(distrust(file))).toEqual(['/f belongs to www-data (uid 33, mode 0664)']);
     vi.stubEnv('SUDO_UID', '33');
     expect(distrust(file)).toEqual([]);
-    expect(said(distrust(put('g', 0o664, [0, 34])))).toEqual(['/g can be changed by the group backup (mode 0664)']);
+    expect(said(distrust(put('g', 0o664, [0, 34])))).toEqual([
+      '/g can be changed by the group backup (mode 0664)',
+    ]);
   });
 
   test.skipIf(!hasPython)('an access list lets others in, also in a private group', () => {
@@ -198,7 +208,9 @@ describe.skipIf(!isRoot)('the rule', () => {
 
   test('a pipe of the shell is refused as one', () => {
     const script = `import('${import.meta.dirname}/trust.mjs').then(({ openTrusted }) => console.log(Object.keys(openTrusted('/dev/stdin'))))`;
-    const run = spawnSync('sh', ['-c', 'echo text | "$0" -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    const run = spawnSync('sh', ['-c', 'echo text | "$0" -e "$1"', process.execPath, script], {
+      encoding: 'utf8',
+    });
     expect(run.stdout).toBe("[ 'file' ]\n");
   });
 
@@ -213,7 +225,9 @@ describe.skipIf(!isRoot)('the rule', () => {
     vi.stubEnv('SUDO_UID', String(alice));
     expect(distrust(file)).toEqual([]);
     expect(said(asUser(mallory, () => distrust(file)))).toHaveLength(1);
-    expect(said(distrust(put('g', 0o644, [mallory, mallory])))).toEqual(['/g belongs to uid 1235 (mode 0644)']);
+    expect(said(distrust(put('g', 0o644, [mallory, mallory])))).toEqual([
+      '/g belongs to uid 1235 (mode 0644)',
+    ]);
     vi.stubEnv('SUDO_UID', '1234 1235');
     expect(said(distrust(file))).toHaveLength(1);
   });
@@ -285,7 +299,11 @@ describe.skipIf(!isRoot)('what to do', () => {
 
   test.each<[what: string, make: () => string[], hint: () => string, uid?: number]>([
     ['one mode', () => [put('f', 0o666)], () => `chmod go-w ${top}/f; ${trusting()}`],
-    ['several modes', () => [put('f', 0o666), put("g'h", 0o666)], () => `chmod -R go-w ${top}; ${trusting()}`],
+    [
+      'several modes',
+      () => [put('f', 0o666), put("g'h", 0o666)],
+      () => `chmod -R go-w ${top}; ${trusting()}`,
+    ],
     [
       'an owner, for root',
       () => [put('f', 0o644, [alice, alice])],
@@ -318,7 +336,8 @@ describe.skipIf(!isRoot)('what to do', () => {
   test.each<[what: string, make: () => string, hint: () => string]>([
     [
       "a file in a user's home",
-      () => last(put('bob/i.yaml', 0o644, [alice, alice]), folder('bob', 0o755, alice), join(top, 'bob/i.yaml')),
+      () =>
+        last(put('bob/i.yaml', 0o644, [alice, alice]), folder('bob', 0o755, alice), join(top, 'bob/i.yaml')),
       () =>
         `use a copy in a folder that only you can change; or trust the folder and all in it: export RPC_PLAYBOOKS_TRUST=${top}/bob`,
     ],
@@ -395,7 +414,9 @@ describe.skipIf(!isRoot)('what to do', () => {
       top,
     );
     expect(lines).toHaveLength(11);
-    expect(lines[0]).toBe(`${top}/?[2J0 can be changed by every user (mode 0666): what others can write is not used`);
+    expect(lines[0]).toBe(
+      `${top}/?[2J0 can be changed by every user (mode 0666): what others can write is not used`,
+    );
     expect(lines[10]).toBe('… and 2 more');
   });
 });
@@ -403,14 +424,19 @@ describe.skipIf(!isRoot)('what to do', () => {
 describe.skipIf(!isRoot)('an attacker who swaps names', () => {
   /** A process of mallory that swaps what is at a path, as fast as it can, until the test ends. */
   async function swapping(path: string, first: string, second: string): Promise<ChildProcess> {
-    // Perl is on every Debian. This Node may be in a folder of root's, where mallory cannot start it.
+    // Perl is on every Debian. This Node may be in a folder of root's, where mallory cannot start
+    // it.
     const script = `my ($path, $first, $second) = @ARGV; $| = 1; print "swaps\\n";
       while (1) {
         symlink $first, "$path.new"; rename "$path.new", $path;
         open my $file, '>', "$path.new"; print $file $second; close $file; rename "$path.new", $path;
         unlink $path;
       }`;
-    const attacker = spawn('perl', ['-e', script, path, first, second], { uid: mallory, gid: mallory, cwd: '/' });
+    const attacker = spawn('perl', ['-e', script, path, first, second], {
+      uid: mallory,
+      gid: mallory,
+      cwd: '/',
+    });
     onTestFinished(async () => {
       const ended = once(attacker, 'exit');
       attacker.kill('SIGKILL');

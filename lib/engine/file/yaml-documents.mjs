@@ -9,7 +9,10 @@ const spare = 8;
 /** Reading stops after this many misplaced tokens: the composer's time grows with their square. */
 const mostMisplaced = 100;
 
-/** Thrown for text that is nested too deeply: code after the parser calls itself for each level and would exhaust the stack. */
+/**
+ * Thrown for text that is nested too deeply: code after the parser calls itself for each level and
+ * would exhaust the stack.
+ */
 export class NestedTooDeeply extends Error {
   /**
    * @param {number} offset in the text
@@ -21,10 +24,12 @@ export class NestedTooDeeply extends Error {
 }
 
 /**
- * The first document of an untrusted YAML text, and the second one if there are several. `errors` of each lists its syntax errors.
+ * The first document of an untrusted YAML text, and the second one if there are several. `errors`
+ * of each lists its syntax errors.
  *
  * @param {string} text
- * @param {import('yaml').ParseOptions & import('yaml').DocumentOptions & import('yaml').SchemaOptions} options
+ * @param {import('yaml').ParseOptions & import('yaml').DocumentOptions &
+ * import('yaml').SchemaOptions} options
  * @returns {[import('yaml').Document.Parsed, ...import('yaml').Document.Parsed[]]}
  * @throws {NestedTooDeeply} before memory or the stack is exhausted
  */
@@ -36,7 +41,8 @@ export function yamlDocuments(text, options) {
 }
 
 /**
- * As Parser.parse, with a check of the depth after each lexeme, and an end at the last misplaced token that is read.
+ * As Parser.parse, with a check of the depth after each lexeme, and an end at the last misplaced
+ * token that is read.
  *
  * @param {string} text
  * @param {import('yaml').LineCounter | undefined} lineCounter

@@ -12,18 +12,24 @@ const faults: Readonly<Record<string, { readonly message: string; readonly hint:
   },
   BAD_SCALAR_START: { message: 'a value that starts with this character needs quotes', hint: quotes },
   BAD_DQ_ESCAPE: { message: 'this escape is not known inside double quotes', hint: quotes },
-  BLOCK_AS_IMPLICIT_KEY: { message: 'this value needs quotes, or the next line another indentation', hint: quotes },
+  BLOCK_AS_IMPLICIT_KEY: {
+    message: 'this value needs quotes, or the next line another indentation',
+    hint: quotes,
+  },
   MISSING_CHAR: {
     message: 'a quote, a colon, a space or a bracket is missing here',
     hint: 'look here and in the lines above for an unclosed quote or bracket',
   },
-  MULTILINE_IMPLICIT_KEY: { message: 'a colon is missing here', hint: 'a key and its value are written as KEY: VALUE' },
+  MULTILINE_IMPLICIT_KEY: {
+    message: 'a colon is missing here',
+    hint: 'a key and its value are written as KEY: VALUE',
+  },
   TAG_RESOLVE_FAILED: { message: 'tags (!…) are not supported', hint: quotes },
 };
 
 /**
- * The faults worth showing: the first error, because the parser misreads everything after it; without errors, all warnings. They never
- * quote the file, which may hold a password.
+ * The faults worth showing: the first error, because the parser misreads everything after it;
+ * without errors, all warnings. They never quote the file, which may hold a password.
  *
  * @param otherwise the message for an error that is not in the list, from the parser's own
  */

@@ -8,11 +8,15 @@ import { connectLocally, processesWith, standInFor } from './testing/local-conne
 test('exit code, exact output, and standard input', async () => {
   const here = await connectLocally();
   const data = randomBytes(300_000);
-  const { code, stdout, stderr } = await here.exec('cat; printf "no newline\\377" >&2; exit 42', { stdin: data });
+  const { code, stdout, stderr } = await here.exec('cat; printf "no newline\\377" >&2; exit 42', {
+    stdin: data,
+  });
   expect(code).toBe(42);
   expect(stdout.equals(data)).toBe(true);
   expect(stderr.toString('latin1')).toBe('no newline\xff');
-  expect((await here.exec('cat', { stdin: new Secret('from a secret') })).stdout.toString()).toBe('from a secret');
+  expect((await here.exec('cat', { stdin: new Secret('from a secret') })).stdout.toString()).toBe(
+    'from a secret',
+  );
 });
 
 test('a script may have any size and any text, and so may its standard input', async () => {
@@ -87,7 +91,11 @@ test('a login shell that runs nothing is a failure', async () => {
   const here = createConnection(
     'db-1',
     {
-      run: async () => ({ code: 0, stdout: Buffer.from('This account is not available.\n'), stderr: Buffer.alloc(0) }),
+      run: async () => ({
+        code: 0,
+        stdout: Buffer.from('This account is not available.\n'),
+        stderr: Buffer.alloc(0),
+      }),
       async close() {},
     },
     { prefix: '', password: undefined },

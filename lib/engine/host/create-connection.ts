@@ -8,7 +8,9 @@ import type { Transport } from './transport/transport.ts';
 
 interface ExecOptions {
   readonly stdin?: string | Buffer | Secret | undefined;
-  /** The host ends the script and all its processes after this time. Without it there is no limit. */
+  /**
+   * The host ends the script and all its processes after this time. Without it there is no limit.
+   */
   readonly timeoutSeconds?: number | undefined;
   /** Time limit for a script with time limits of its own: then the host is disconnected. */
   readonly answerSeconds?: number | undefined;
@@ -68,7 +70,10 @@ export function createConnection(name: string, transport: Transport, become: Bec
   };
 }
 
-/** A login shell's start-up files and sudo may print before the script does; the nonce marks the end of their output. */
+/**
+ * A login shell's start-up files and sudo may print before the script does; the nonce marks the
+ * end of their output.
+ */
 function prelude(nonce: string): string {
   return `PATH="$PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C
 export PATH LC_ALL

@@ -1,26 +1,38 @@
 import type { Secret } from '../secret/secret.ts';
 import type { Output } from './output.ts';
 
-/** A part of a command: it is quoted for a POSIX shell; an array becomes one word for each item. Never a Secret. */
+/**
+ * A part of a command: it is quoted for a POSIX shell; an array becomes one word for each item.
+ * Never a Secret.
+ */
 export type Word = string | number | readonly (string | number)[];
 
 /** Settings of one command. */
 export interface CommandOptions {
   /** Standard input of the command: the only way for a secret to reach a host. */
   readonly stdin?: string | Buffer | Secret;
-  /** The command is ended after this time, and its output has `timedOut`. Default 60 s for reads, 600 s for changes. */
+  /**
+   * The command is ended after this time, and its output has `timedOut`. Default 60 s for reads,
+   * 600 s for changes.
+   */
   readonly timeoutSeconds?: number;
   /** Exit codes of a change that are not a failure. Default [0]. */
   readonly allow?: readonly number[];
 }
 
-/** A tagged template that runs a command: `` host.$`ls ${path}` `` or, with settings, `` host.$({ timeoutSeconds: 5 })`…` ``. */
+/**
+ * A tagged template that runs a command: `` host.$`ls ${path}` `` or, with settings, `` host.$({
+ * timeoutSeconds: 5 })`…` ``.
+ */
 export interface Shell {
   (pieces: TemplateStringsArray, ...words: readonly Word[]): Promise<Output>;
   (options: CommandOptions): (pieces: TemplateStringsArray, ...words: readonly Word[]) => Promise<Output>;
 }
 
-/** The file at a path. `mode` is the permission bits as a number (0o644). Times are seconds since 1970. */
+/**
+ * The file at a path. `mode` is the permission bits as a number (0o644). Times are seconds since
+ * 1970.
+ */
 export interface Stat {
   readonly type: 'file' | 'directory' | 'link' | 'other';
   readonly mode: number;
@@ -71,7 +83,10 @@ export interface ContainerState {
   readonly raw: unknown;
 }
 
-/** Where a query runs: `psql` inside a container, as the container's superuser, over its own socket. */
+/**
+ * Where a query runs: `psql` inside a container, as the container's superuser, over its own
+ * socket.
+ */
 export interface SqlTarget {
   readonly container: string;
   readonly user: string;
@@ -84,21 +99,25 @@ export type SqlResult =
   | { readonly ok: false; readonly error: string };
 
 /**
- * Reads a host and changes nothing. All reads of one tick travel as one script over one channel; reads of one kind become one command
- * on the host.
+ * Reads a host and changes nothing. All reads of one tick travel as one script over one channel;
+ * reads of one kind become one command on the host.
  */
 export interface Reader {
   /** Its name in the inventory. */
   readonly name: string;
-  /** Runs a command that only reads, as root, without a terminal, with LC_ALL=C. Does not throw when it fails: see `ok`. */
+  /**
+   * Runs a command that only reads, as root, without a terminal, with LC_ALL=C. Does not throw
+   * when it fails: see `ok`.
+   */
   readonly $: Shell;
   /** undefined if the path does not exist. Does not follow links. */
   stat(path: string): Promise<Stat | undefined>;
   /** Hex, or undefined if there is no readable file. Follows links. */
   sha256(path: string): Promise<string | undefined>;
   /**
-   * Whether a file has the content with this SHA-256 (in hex), and otherwise its content: undefined for no file,
-   * or one of more than `largest` bytes. One request, where `sha256` and then `read` would be two.
+   * Whether a file has the content with this SHA-256 (in hex), and otherwise its content:
+   * undefined for no file, or one of more than `largest` bytes. One request, where `sha256` and
+   * then `read` would be two.
    */
   compare(path: string, sha256: string, largest: number): Promise<Compared>;
   /** Content, or undefined if the file does not exist. */
@@ -112,7 +131,9 @@ export interface Reader {
 }
 
 /** The comparison of a file with a content. */
-export type Compared = { readonly same: true } | { readonly same: false; readonly content: Buffer | undefined };
+export type Compared =
+  | { readonly same: true }
+  | { readonly same: false; readonly content: Buffer | undefined };
 
 /** Wanted attributes of a file. `mode` is the permission bits; the host resolves the names. */
 export interface FileAttributes {
@@ -129,7 +150,10 @@ export interface Progress {
   readonly unit?: 'bytes' | 'rows' | 'seconds';
 }
 
-/** Runs commands on a host that change it. Only `work` gets one: a change is steps, which `makeChanges` makes. */
+/**
+ * Runs commands on a host that change it. Only `work` gets one: a change is steps, which
+ * `makeChanges` makes.
+ */
 export interface Writer extends Reader {
   /**
    * Runs a command that changes something.

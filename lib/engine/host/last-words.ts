@@ -1,8 +1,9 @@
 import { readScript } from './script.ts';
 
 /**
- * Shell that prints the last lines of one run of a unit, as `sh -c ${lastWords} last-words ${unit} 8 --unit=${unit}`. Its arguments: the
- * run or the unit, the number of lines, and what journalctl takes of the journal.
+ * Shell that prints the last lines of one run of a unit, as `sh -c ${lastWords} last-words ${unit}
+ * 8 --unit=${unit}`. Its arguments: the run or the unit, the number of lines, and what journalctl
+ * takes of the journal.
  */
 export const lastWords = readScript(new URL('last-words.sh', import.meta.url));
 

@@ -82,7 +82,10 @@ describe('write', () => {
     }
     theirLink(join(path, 'link'), secret);
     await makeSteps(host, write(join(path, 'link'), 'text\n', ofUser));
-    expect([readFileSync(secret, 'utf8'), lstatSync(join(path, 'link')).isFile()]).toEqual(['of root\n', true]);
+    expect([readFileSync(secret, 'utf8'), lstatSync(join(path, 'link')).isFile()]).toEqual([
+      'of root\n',
+      true,
+    ]);
     expect(readdirSync(path).filter((name) => name !== 'below')).toEqual(["it's", 'link']);
   });
 
@@ -118,7 +121,8 @@ describe('write', () => {
 });
 
 describe('rewrite', () => {
-  const rewrite = (path: string) => makeSteps(host, { do: 'rewrite', path, was: sha256Of('old\n'), content: 'new\n' });
+  const rewrite = (path: string) =>
+    makeSteps(host, { do: 'rewrite', path, was: sha256Of('old\n'), content: 'new\n' });
   const file = (mode = 0o640) => {
     writeFileSync(join(home, 'file'), 'old\n');
     chownSync(join(home, 'file'), user, other);
@@ -219,7 +223,8 @@ test('a symbolic link takes the place of another, and no folder of root is enter
 });
 
 test('a command that root may only run in a folder of root is refused elsewhere', async () => {
-  const run = (path: string) => makeSteps(host, command({ rootsFolder: path })`echo text > ${join(path, 'name')}`);
+  const run = (path: string) =>
+    makeSteps(host, command({ rootsFolder: path })`echo text > ${join(path, 'name')}`);
   await expect(run(home)).rejects.toThrow(
     `${home} is not used: user ${user} can change the names in ${home}, and root would follow them. Choose a path in a folder that only root can change`,
   );

@@ -1,6 +1,9 @@
 import { redact } from '../secret/secret.ts';
 
-/** The output of a command, similar to zx's ProcessOutput. Text is UTF-8; `bytes` is the unchanged standard output. */
+/**
+ * The output of a command, similar to zx's ProcessOutput. Text is UTF-8; `bytes` is the unchanged
+ * standard output.
+ */
 export class Output {
   readonly exitCode: number;
   readonly bytes: Buffer;

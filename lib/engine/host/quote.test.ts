@@ -31,7 +31,8 @@ test('the shell receives every word unchanged', () => {
 });
 
 test('the first word of a command stays a word: no assignment, no path expansion, no comment', () => {
-  for (const text of ['A=b', '~root', '#x', '-n', '*', '']) expect(wordsSeenBySh(quote(text))).toEqual([text]);
+  for (const text of ['A=b', '~root', '#x', '-n', '*', ''])
+    expect(wordsSeenBySh(quote(text))).toEqual([text]);
 });
 
 test('a number is a word, an empty array adds no word', () => {

@@ -5,7 +5,8 @@ import type { Word } from './host.ts';
 /**
  * A word, or each item of an array as a word of its own, for a POSIX shell.
  *
- * @throws TypeError for a Secret (every process list shows an argument) and for a value without text that a shell accepts
+ * @throws TypeError for a Secret (every process list shows an argument) and for a value without
+ * text that a shell accepts
  */
 export function quote(word: Word): string {
   return [word].flat().map(quoteOne).join(' ');

@@ -11,7 +11,10 @@ import { statRead } from './reads/stat.ts';
 import { unitRead } from './reads/unit.ts';
 import { shell } from './shell.ts';
 
-/** A Reader over a connection. All reads of one tick are one exec, also those of other Readers and Writers of the connection. */
+/**
+ * A Reader over a connection. All reads of one tick are one exec, also those of other Readers and
+ * Writers of the connection.
+ */
 export function createReader(connection: Connection, name: string, batch = batchOf(connection)): Reader {
   return {
     name,

@@ -10,8 +10,8 @@ export function readProgram(...files: readonly URL[]): string {
 }
 
 /**
- * Reads a script for sh, with the files of functions that it needs before it. Comments and indentation are dropped: every request would
- * carry them to the host.
+ * Reads a script for sh, with the files of functions that it needs before it. Comments and
+ * indentation are dropped: every request would carry them to the host.
  */
 export function readScript(...files: readonly URL[]): string {
   const script = readProgram(...files)
@@ -21,7 +21,9 @@ export function readScript(...files: readonly URL[]): string {
   return script;
 }
 
-/** Texts for sh as words in one script, in which scripts that several texts end with are only once. */
+/**
+ * Texts for sh as words in one script, in which scripts that several texts end with are only once.
+ */
 export function sharedWords(): { word(text: string): string; definitions(): string } {
   const used = new Map<string, string>();
   return {

@@ -17,7 +17,8 @@ export interface Session {
   /** Makes one or more changes in one request. */
   makeChanges(changes: readonly ReadyChange[], options?: ChangesOptions): ChangesRequest;
   /**
-   * @param first taken before each command: a script that the host runs before it, in the same request
+   * @param first taken before each command: a script that the host runs before it, in the same
+   * request
    */
   writerFor(onProgress: (progress: Progress) => void, first?: () => string): Writer;
   /** Exec requests sent so far. */
@@ -37,7 +38,8 @@ export function sessionOver(connection: Connection, facts: Facts, interrupt: Abo
     facts,
     recording: (reads) => createReader(connection, name, recorded(batchOf(connection), reads)),
     makeChanges: (changes, options) => makeChanges(connection, name, changes, options),
-    writerFor: (onProgress, first) => createWriter(connection, name, { onProgress, signal: interrupt, first }),
+    writerFor: (onProgress, first) =>
+      createWriter(connection, name, { onProgress, signal: interrupt, first }),
     roundTrips: () => connection.execs,
     close: () => connection.close(),
   };

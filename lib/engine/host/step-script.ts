@@ -20,7 +20,10 @@ const onlyRoots = readScript(names, new URL('roots-names.sh', import.meta.url));
 interface StepScript {
   readonly text: string;
   readonly stdin: Buffer | undefined;
-  /** Whether the standard input holds a secret: then it must not be in the script's text, which every process list shows. */
+  /**
+   * Whether the standard input holds a secret: then it must not be in the script's text, which
+   * every process list shows.
+   */
   readonly isSecret: boolean;
   /** Time limit, in seconds. */
   readonly seconds: number;
@@ -39,7 +42,13 @@ export function scriptOf(step: Step): StepScript {
     case 'write': {
       const { mode, owner, group } = step.attributes;
       const input = stdinOf(step.content, step.secret);
-      const words = ['write', checkPath(step.path), input.stdin.length, mode.toString(8), `${owner}:${group}`];
+      const words = [
+        'write',
+        checkPath(step.path),
+        input.stdin.length,
+        mode.toString(8),
+        `${owner}:${group}`,
+      ];
       return { text: withArguments(writeFile, words), ...input, ...defaults };
     }
     case 'rewrite': {
@@ -66,7 +75,10 @@ export function scriptOf(step: Step): StepScript {
   }
 }
 
-/** A script that ends with a refusal where another user than root can change a name on the way to a folder, or in it. */
+/**
+ * A script that ends with a refusal where another user than root can change a name on the way to a
+ * folder, or in it.
+ */
 export function inRootsFolder(folder: string): string {
   return `(\n${withArguments(onlyRoots, [checkPath(folder)])}) || exit`;
 }

@@ -36,7 +36,11 @@ test('a command loses the indentation of the source, and no space of a word', ()
     if true; then
       echo ${text}
     fi`).toEqual({ do: 'run', command: `if true; then\n  echo '${text}'\nfi` });
-  expect(command({ timeoutSeconds: 5 })`a ${'b c'}`).toEqual({ do: 'run', command: "a 'b c'", timeoutSeconds: 5 });
+  expect(command({ timeoutSeconds: 5 })`a ${'b c'}`).toEqual({
+    do: 'run',
+    command: "a 'b c'",
+    timeoutSeconds: 5,
+  });
 });
 
 test('a step fails in its own words, and one on another text as outdated', async () => {

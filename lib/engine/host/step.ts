@@ -11,16 +11,23 @@ interface Run extends RunOptions {
 }
 
 interface RunOptions extends CommandOptions {
-  /** What the operator reads in place of the command if it fails, before its standard error; and what to do. */
+  /**
+   * What the operator reads in place of the command if it fails, before its standard error; and
+   * what to do.
+   */
   readonly failure?: { readonly what: string; readonly hint: string };
-  /** The command is refused where another user than root can change a name on the way to this folder, or in it. */
+  /**
+   * The command is refused where another user than root can change a name on the way to this
+   * folder, or in it.
+   */
   readonly rootsFolder?: string;
 }
 
 /**
- * A file with its content and attributes. It is put in place by a temporary name, fsync and rename: a reader sees the old one or the new
- * one. A file with this content already stays, and only gets its attributes. Where another user than root can change names in its folder,
- * the file is always new. It fails where a directory or a device is in its place.
+ * A file with its content and attributes. It is put in place by a temporary name, fsync and
+ * rename: a reader sees the old one or the new one. A file with this content already stays, and
+ * only gets its attributes. Where another user than root can change names in its folder, the file
+ * is always new. It fails where a directory or a device is in its place.
  */
 interface Write {
   readonly do: 'write';
@@ -32,8 +39,9 @@ interface Write {
 }
 
 /**
- * New content of an existing file, put in place in the same way. Its mode and owner stay; if it is a link that only root can change, its
- * target changes. Where the file has another content by now, or is gone, the check of the change is out of date, and nothing is made.
+ * New content of an existing file, put in place in the same way. Its mode and owner stay; if it is
+ * a link that only root can change, its target changes. Where the file has another content by now,
+ * or is gone, the check of the change is out of date, and nothing is made.
  */
 interface Rewrite {
   readonly do: 'rewrite';
@@ -43,7 +51,10 @@ interface Rewrite {
   readonly content: string;
 }
 
-/** A directory with its attributes, and its missing parents. It fails where something else is in its place. */
+/**
+ * A directory with its attributes, and its missing parents. It fails where something else is in
+ * its place.
+ */
 interface Directory {
   readonly do: 'directory';
   readonly path: string;
@@ -63,11 +74,18 @@ export type Step = Run | Write | Rewrite | Directory | Link;
 
 type Tag = (pieces: TemplateStringsArray, ...words: readonly Word[]) => Run;
 
-/** The step of a command: `` command`mkdir ${path}` `` or, with settings, `` command({ timeoutSeconds: 5 })`…` ``. */
+/**
+ * The step of a command: `` command`mkdir ${path}` `` or, with settings, `` command({
+ * timeoutSeconds: 5 })`…` ``.
+ */
 export const command = ((first: TemplateStringsArray | RunOptions, ...words: readonly Word[]) => {
   const make =
     (options: RunOptions): Tag =>
-    (pieces, ...given) => ({ do: 'run', command: commandText(withoutIndentation(pieces), given), ...options });
+    (pieces, ...given) => ({
+      do: 'run',
+      command: commandText(withoutIndentation(pieces), given),
+      ...options,
+    });
   return 'raw' in first ? make({})(first, ...words) : make(first);
 }) as Tag & ((options: RunOptions) => Tag);
 
@@ -77,7 +95,11 @@ export function makeDirectory(path: string, attributes: Partial<FileAttributes> 
 }
 
 /** The step of a file without secrets, root's and 0644 by default. */
-export function write(path: string, content: string | Buffer, attributes: Partial<FileAttributes> = {}): Write {
+export function write(
+  path: string,
+  content: string | Buffer,
+  attributes: Partial<FileAttributes> = {},
+): Write {
   const all = { mode: 0o644, owner: 'root', group: 'root', ...attributes };
   return { do: 'write', path, content, secret: false, attributes: all };
 }

@@ -77,8 +77,12 @@ test('a directory, a missing parent and an unknown owner are refused, and the ol
   symlinkSync('dir', join(root, 'linked'));
   writeFileSync(join(root, 'file'), 'old');
   await expect(makeSteps(host, write(join(root, 'dir'), 'x', attributes))).rejects.toThrow(/is a directory/);
-  await expect(makeSteps(host, write(join(root, 'linked'), 'x', attributes))).rejects.toThrow(/is a directory/);
-  await expect(makeSteps(host, write(join(root, 'no/file'), 'x', attributes))).rejects.toThrow(/there is no directory/);
+  await expect(makeSteps(host, write(join(root, 'linked'), 'x', attributes))).rejects.toThrow(
+    /is a directory/,
+  );
+  await expect(makeSteps(host, write(join(root, 'no/file'), 'x', attributes))).rejects.toThrow(
+    /there is no directory/,
+  );
   await expect(
     makeSteps(host, write(join(root, 'file'), 'x', { ...attributes, owner: 'nobody-at-all' })),
   ).rejects.toThrow(/(invalid|unknown) user/);

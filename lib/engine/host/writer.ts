@@ -23,7 +23,10 @@ export function createWriter(
   return {
     ...createReader(connection, name),
     run: shell(async (command, { stdin, timeoutSeconds = stepTimeout, allow = [0] }) => {
-      const { code, stdout, stderr, timedOut } = await connection.exec(first() + command, { timeoutSeconds, stdin });
+      const { code, stdout, stderr, timedOut } = await connection.exec(first() + command, {
+        timeoutSeconds,
+        stdin,
+      });
       const output = new Output(code, stdout, stderr.toString('utf8'), timedOut);
       if (timedOut || !allow.includes(code)) throw new CommandFailed(command, output);
       return output;

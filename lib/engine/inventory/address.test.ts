@@ -23,13 +23,18 @@ test.each([
   expect(isLoopback(address)).toBe(true);
 });
 
-test.each(['10.0.0.1', '128.0.0.1', 'fd00::1', '::ffff:10.0.0.1', 'db-1', 'localhost.example.org', '127.example.org'])(
-  '%s is one that others reach',
-  (address) => {
-    expect(isLoopback(address)).toBe(false);
-    expect(notOneHost(address)).toBeUndefined();
-  },
-);
+test.each([
+  '10.0.0.1',
+  '128.0.0.1',
+  'fd00::1',
+  '::ffff:10.0.0.1',
+  'db-1',
+  'localhost.example.org',
+  '127.example.org',
+])('%s is one that others reach', (address) => {
+  expect(isLoopback(address)).toBe(false);
+  expect(notOneHost(address)).toBeUndefined();
+});
 
 test.each([
   ['0.0.0.0', 'the address of every interface'],

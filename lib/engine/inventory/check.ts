@@ -4,9 +4,11 @@ import { didYouMean, suggest } from '../text/suggest.ts';
 import { keyPlace, type Located, pathName, plain, valueAt, valuePlace } from './located.ts';
 
 /**
- * Checks a located value by a schema. No problem repeats a value: it may be a password in the wrong line.
+ * Checks a located value by a schema. No problem repeats a value: it may be a password in the
+ * wrong line.
  *
- * A message of the schema continues the name of its key, `must be a size`, and may have a second line, which becomes the hint.
+ * A message of the schema continues the name of its key, `must be a size`, and may have a second
+ * line, which becomes the hint.
  *
  * @param partial whether keys may be missing, because a source of them could not be read
  * @returns the output of the schema, and one problem for each issue, at its key or value
@@ -32,7 +34,9 @@ function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
       });
     case 'invalid_key':
       return [
-        new Problem(`${pathName(path)}: the name ${issue.issues[0]?.message}`, { where: keyPlace(located, path) }),
+        new Problem(`${pathName(path)}: the name ${issue.issues[0]?.message}`, {
+          where: keyPlace(located, path),
+        }),
       ];
     case 'invalid_union': {
       const nearest = issue.errors.find((branch) => branch.every(({ code }) => code !== 'invalid_type'));
@@ -41,9 +45,11 @@ function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
     }
   }
   const value = valueAt(located, path);
-  const where = value?.kind === 'scalar' && value.value === null ? keyPlace(located, path) : valuePlace(located, path);
+  const where =
+    value?.kind === 'scalar' && value.value === null ? keyPlace(located, path) : valuePlace(located, path);
   // A value from the command line has no line, and the shell removes the outer quotes.
-  const hint = where.line === undefined ? lines[1]?.replace("'…'", `'"…"' (the shell takes the outer ones)`) : lines[1];
+  const hint =
+    where.line === undefined ? lines[1]?.replace("'…'", `'"…"' (the shell takes the outer ones)`) : lines[1];
   return [new Problem(`${pathName(path)} ${lines[0]}`, { where, hint })];
 }
 
@@ -58,7 +64,9 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-/** The message of an issue for which the schema has none. For unknown keys: one hint in each line. */
+/**
+ * The message of an issue for which the schema has none. For unknown keys: one hint in each line.
+ */
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   const { input } = issue;
   const { def } = (issue.inst as z.core.$ZodTypes)._zod;
@@ -73,7 +81,10 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       const expected = def.type === 'number' && 'format' in def ? 'int' : issue.expected;
-      return withHint(`must be ${typeNames[expected]}, not ${typeNames[typeOf(input)]}`, typeHint(expected, input));
+      return withHint(
+        `must be ${typeNames[expected]}, not ${typeNames[typeOf(input)]}`,
+        typeHint(expected, input),
+      );
     }
     case 'invalid_value': {
       const meant = suggest(String(input), issue.values.map(String));
@@ -82,7 +93,9 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
       if (issue.origin === 'array') return `must have at least ${issue.minimum} in it`;
-      return issue.inclusive === false ? `must be more than ${issue.minimum}` : `must be at least ${issue.minimum}`;
+      return issue.inclusive === false
+        ? `must be more than ${issue.minimum}`
+        : `must be at least ${issue.minimum}`;
     case 'too_big':
       return `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters long' : ''}`;
     default:
@@ -107,5 +120,7 @@ function typeHint(expected: string, input: unknown): string | undefined {
   }
   if (typeof input !== 'string') return undefined;
   if (expected === 'boolean' && /^(yes|no|on|off)$/i.test(input)) return 'YAML 1.2 knows only true and false';
-  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input) ? 'write the value without quotes' : undefined;
+  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input)
+    ? 'write the value without quotes'
+    : undefined;
 }

@@ -6,7 +6,10 @@ export interface ConnectionSettings {
   readonly address: string;
   readonly port: number | undefined;
   readonly user: string | undefined;
-  /** A host key pinned in the inventory, as in known_hosts: `ssh-ed25519 AAAA…`. Several are allowed. */
+  /**
+   * A host key pinned in the inventory, as in known_hosts: `ssh-ed25519 AAAA…`. Several are
+   * allowed.
+   */
   readonly hostKeys: readonly string[];
   readonly identityFile: string | undefined;
   /** Used instead of the operator's own known_hosts. */
@@ -16,7 +19,10 @@ export interface ConnectionSettings {
   readonly becomePassword: Secret | undefined;
 }
 
-/** One host of an inventory. `vars` has the variables of all hosts, overridden by those of this host. */
+/**
+ * One host of an inventory. `vars` has the variables of all hosts, overridden by those of this
+ * host.
+ */
 export interface InventoryHost<V> {
   readonly name: string;
   readonly groups: readonly string[];

@@ -13,8 +13,9 @@ const hints = {
 } as const;
 
 /**
- * Reports key files that the inventory names and that do not exist, or that another user could have written. ssh would go on without the
- * former, and report an unknown host key or a refused login on each host.
+ * Reports key files that the inventory names and that do not exist, or that another user could
+ * have written. ssh would go on without the former, and report an unknown host key or a refused
+ * login on each host.
  */
 export function missingKeyFiles(
   { file, ssh, hosts }: InventoryOutline,

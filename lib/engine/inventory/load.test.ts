@@ -54,7 +54,8 @@ async function complaints(files: Record<string, string | Buffer>): Promise<strin
     await loadInventory(join(here, 'a.yaml'), schema);
     return [];
   } catch (error) {
-    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    const problems =
+      error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
     if (!problems) throw error;
     return problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''));
   }
@@ -70,7 +71,14 @@ describe('a valid inventory', () => {
     expect(byPath.hosts.map(({ name }) => name)).toEqual(['db-1', '9', '1']);
     expect(byPath.hosts[0]).toMatchObject({
       groups: ['database'],
-      connection: { type: 'ssh', address: '10.0.0.1', port: undefined, user: undefined, hostKeys: [], jump: [] },
+      connection: {
+        type: 'ssh',
+        address: '10.0.0.1',
+        port: undefined,
+        user: undefined,
+        hostKeys: [],
+        jump: [],
+      },
       vars: { network: { kind: 'test', chain_id: 7 }, loud: false },
     });
   });
@@ -88,7 +96,8 @@ groups:
       vars:
         network: { chain_id: 9 }
 `,
-      'one.yaml': 'network: { kind: test, url: http://one.example/, chain_id: 1 }\nloud: true\nservers: [a, b]\n',
+      'one.yaml':
+        'network: { kind: test, url: http://one.example/, chain_id: 1 }\nloud: true\nservers: [a, b]\n',
       'two.yaml': 'network:\n  chain_id: 2\nservers: [c]\n',
     });
     const inventory = await loadInventory(join(here, 'a.yaml'), schema);
@@ -108,7 +117,11 @@ groups:
       line: 1,
       column: 29,
     });
-    expect(inventory.placeOf('rpc-1', ['servers'])).toEqual({ file: join(here, 'two.yaml'), line: 3, column: 10 });
+    expect(inventory.placeOf('rpc-1', ['servers'])).toEqual({
+      file: join(here, 'two.yaml'),
+      line: 3,
+      column: 10,
+    });
   });
 
   test('may have SSH defaults, which a host overrides; paths are relative to it', async () => {
@@ -206,7 +219,11 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:2:20: network.kind must be one of main, test\n  did you mean test?'],
   ],
   ['no value', v('  day:'), ['a.yaml:3:3: day has no value']],
-  ['no address', good.replace('http://a.example/', 'a.example'), ['a.yaml:2:31: network.url must be a web address']],
+  [
+    'no address',
+    good.replace('http://a.example/', 'a.example'),
+    ['a.yaml:2:31: network.url must be a web address'],
+  ],
   [
     'fraction and sign',
     good.replace('chain_id: 7', 'chain_id: -1'),
@@ -281,7 +298,11 @@ test.each<[string, string | Buffer, string[]]>([
     `${good}---\nvars: {}\n`,
     ['a.yaml:6:1: a second document starts here; there may be only one\n  remove the line ---'],
   ],
-  ['not text', Buffer.from([0x61, 0x3a, 0xff, 0xfe]), ['a.yaml:1:3: this is not UTF-8 text\n  save the file as UTF-8']],
+  [
+    'not text',
+    Buffer.from([0x61, 0x3a, 0xff, 0xfe]),
+    ['a.yaml:1:3: this is not UTF-8 text\n  save the file as UTF-8'],
+  ],
   [
     'no groups',
     'vars:\n  network: { kind: test, url: http://a.example/, chain_id: 7 }\n',
@@ -316,7 +337,9 @@ test.each<[string, string | Buffer, string[]]>([
   ],
   [
     'this machine twice',
-    good.replace('10.0.0.1', '10.0.0.1, connection: local').replace('10.0.0.2', '10.0.0.2, connection: local'),
+    good
+      .replace('10.0.0.1', '10.0.0.1, connection: local')
+      .replace('10.0.0.2', '10.0.0.2, connection: local'),
     ['a.yaml:5:28: rpc-1 has the same address as db-1: this machine\n  each host is named once'],
   ],
   [
@@ -350,7 +373,9 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'a host that is nothing',
     good.replace('{ address: 10.0.0.2 }', ''),
-    ['a.yaml:5:10: host rpc-1 has no address\n  write its settings in one of its groups: rpc-1: { address: … }'],
+    [
+      'a.yaml:5:10: host rpc-1 has no address\n  write its settings in one of its groups: rpc-1: { address: … }',
+    ],
   ],
   [
     'a host called like a group',
@@ -362,11 +387,17 @@ test.each<[string, string | Buffer, string[]]>([
     good.replace('rpc-1:', 'all:'),
     ['a.yaml:5:10: no host can be called all: in a host pattern that means all hosts'],
   ],
-  ['a group that JavaScript knows', good.replace('rpc:', '__proto__:'), ['a.yaml:5:3: unknown key __proto__']],
+  [
+    'a group that JavaScript knows',
+    good.replace('rpc:', '__proto__:'),
+    ['a.yaml:5:3: unknown key __proto__'],
+  ],
   [
     'a name of two lines',
     good.replace('rpc-1:', '"a\\nb":'),
-    ['a.yaml:5:10: groups.rpc.a\\nb: the name must start with a letter or digit and hold only letters, digits, . _ -'],
+    [
+      'a.yaml:5:10: groups.rpc.a\\nb: the name must start with a letter or digit and hold only letters, digits, . _ -',
+    ],
   ],
   [
     'brackets without end',
@@ -376,7 +407,9 @@ test.each<[string, string | Buffer, string[]]>([
   [
     'a name that leaves its folder',
     good.replace('rpc-1:', '../x:'),
-    ['a.yaml:5:10: groups.rpc.../x: the name must start with a letter or digit and hold only letters, digits, . _ -'],
+    [
+      'a.yaml:5:10: groups.rpc.../x: the name must start with a letter or digit and hold only letters, digits, . _ -',
+    ],
   ],
   [
     'an option for an address',
@@ -471,12 +504,17 @@ test('a placeholder that every host overrides is not reported', async () => {
     'a.yaml:2:62: network.chain_id is not filled in\n  fill in: it',
   ]);
   expect(
-    await complaints({ 'a.yaml': filled.replace('10.0.0.2 }', '10.0.0.2, vars: { network: { chain_id: 1 } } }') }),
+    await complaints({
+      'a.yaml': filled.replace('10.0.0.2 }', '10.0.0.2, vars: { network: { chain_id: 1 } } }'),
+    }),
   ).toEqual([]);
 });
 
 test('an inventory that is a file of variables is reported once, at its groups', async () => {
-  const files = { 'a.yaml': `vars_files: [other.yaml]\n${good.replace(', chain_id: 7', '')}`, 'other.yaml': good };
+  const files = {
+    'a.yaml': `vars_files: [other.yaml]\n${good.replace(', chain_id: 7', '')}`,
+    'other.yaml': good,
+  };
   expect(await complaints(files)).toEqual([
     'other.yaml:3:1: other.yaml is an inventory: it has groups\n  a file of vars_files holds variables only, as they are under vars',
   ]);
@@ -521,7 +559,9 @@ test('a symbolic link that leads to itself', async () => {
   await expect(loadInventory(link, schema)).rejects.toThrow(
     `inventory ${link} is a symbolic link that leads to itself`,
   );
-  await expect(loadInventory(`${link}/a.yaml`, schema)).rejects.toThrow('is a symbolic link that leads to itself');
+  await expect(loadInventory(`${link}/a.yaml`, schema)).rejects.toThrow(
+    'is a symbolic link that leads to itself',
+  );
 });
 
 test('a device or a large file is not read', async () => {
@@ -566,7 +606,9 @@ test('anchors that multiply without end are refused', async () => {
   const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]'];
   for (let i = 1; i < 9; i++)
     lines.push(`a${i}: &a${i} [${Array.from({ length: 10 }, () => `*a${i - 1}`).join(', ')}]`);
-  expect((await complaints({ 'a.yaml': `${lines.join('\n')}\n` }))[0]).toContain('nested too deeply or repeats itself');
+  expect((await complaints({ 'a.yaml': `${lines.join('\n')}\n` }))[0]).toContain(
+    'nested too deeply or repeats itself',
+  );
 });
 
 test('too many hosts times variables are refused before they are checked', async () => {
@@ -591,9 +633,13 @@ test('a missing inventory', async () => {
   const there = await write({ ...others, 'mainnet.yaml': good });
   await mkdir(join(there, 'folder.yaml'));
   await symlink('nowhere', join(there, 'dangling.yaml'));
-  await expect(loadInventory('x', schema, { folder: there })).rejects.toMatchObject({ hint: 'known: mainnet, one' });
+  await expect(loadInventory('x', schema, { folder: there })).rejects.toMatchObject({
+    hint: 'known: mainnet, one',
+  });
   await expect(loadInventory(join(here, 'x.yaml'), schema)).rejects.toThrow('does not exist');
-  await expect(loadInventory('', schema, { folder: here })).rejects.toThrow('there is no inventory called ""');
+  await expect(loadInventory('', schema, { folder: here })).rejects.toThrow(
+    'there is no inventory called ""',
+  );
   await expect(loadInventory(here, schema)).rejects.toThrow('is a folder');
 });
 
@@ -628,14 +674,20 @@ test('a damaged file is read or refused, and never causes a crash', () => {
     fc.string({ unit: anyCharacter, maxLength: 3 }),
   );
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat(good.length), fc.nat(6), piece), { minLength: 1, maxLength: 4 }), (edits) => {
-      const text = edits.reduce((all, [at, cut, put]) => all.slice(0, at) + put + all.slice(at + cut), good);
-      try {
-        parseYaml(text, 'a.yaml');
-      } catch (error) {
-        expect(error instanceof Problem || error instanceof Problems).toBe(true);
-      }
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.nat(good.length), fc.nat(6), piece), { minLength: 1, maxLength: 4 }),
+      (edits) => {
+        const text = edits.reduce(
+          (all, [at, cut, put]) => all.slice(0, at) + put + all.slice(at + cut),
+          good,
+        );
+        try {
+          parseYaml(text, 'a.yaml');
+        } catch (error) {
+          expect(error instanceof Problem || error instanceof Problems).toBe(true);
+        }
+      },
+    ),
     { numRuns: 150 },
   );
 });
@@ -648,7 +700,9 @@ test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])
       ['user', 'must be a user name'],
       ['jump', 'must be a jump host'],
     ]) {
-      expect((await complaints({ 'a.yaml': `ssh: { ${key}: ${text} }\n${good}` })).join('\n')).toContain(words);
+      expect((await complaints({ 'a.yaml': `ssh: { ${key}: ${text} }\n${good}` })).join('\n')).toContain(
+        words,
+      );
     }
   },
 );
@@ -663,7 +717,9 @@ describe('missing key files', () => {
   const refusal = async (ssh: string, hosts = good, connects = true) => {
     const here = await write({ 'a.yaml': `${ssh}\n${hosts}`, id: '', known: '' });
     await mkdir(join(here, 'keys'));
-    const error = await loadInventory(join(here, 'a.yaml'), schema, { connects }).catch((error: unknown) => error);
+    const error = await loadInventory(join(here, 'a.yaml'), schema, { connects }).catch(
+      (error: unknown) => error,
+    );
     return error instanceof Problems
       ? error.problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''))
       : [];
@@ -678,7 +734,9 @@ describe('missing key files', () => {
       `a.yaml:1:23: ${identity('ide does not exist')}`,
       `a.yaml:1:41: ${known}`,
     ]);
-    expect(await refusal('ssh: { identity_file: keys }')).toEqual([`a.yaml:1:23: ${identity('keys is a folder')}`]);
+    expect(await refusal('ssh: { identity_file: keys }')).toEqual([
+      `a.yaml:1:23: ${identity('keys is a folder')}`,
+    ]);
     expect(await refusal('ssh: { identity_file: ~/no-such-key }')).toEqual([
       expect.stringMatching(/^a\.yaml:1:23: identity_file: .*[^~]\/no-such-key does not exist\n/),
     ]);
@@ -709,16 +767,23 @@ test('the caller may add a hint about a missing file', async () => {
     'a.yaml': `vars_files: [made/vars.yaml]\nssh: { known_hosts: made/known_hosts }\n${good}`,
   });
   const missingFileHint = (path: string) => (path.includes('made/') ? 'make all' : undefined);
-  await expect(loadInventory(join(here, 'a.yaml'), schema, { connects: true, missingFileHint })).rejects.toMatchObject({
+  await expect(
+    loadInventory(join(here, 'a.yaml'), schema, { connects: true, missingFileHint }),
+  ).rejects.toMatchObject({
     problems: [
       { message: expect.stringMatching(/made\/vars\.yaml does not exist$/), hint: 'make all' },
-      { message: expect.stringMatching(/^known_hosts: .*made\/known_hosts does not exist$/), hint: 'make all' },
+      {
+        message: expect.stringMatching(/^known_hosts: .*made\/known_hosts does not exist$/),
+        hint: 'make all',
+      },
     ],
   });
 });
 
 test('a missing variable is reported at the inventory, although --set has other variables', async () => {
-  const here = await write({ 'a.yaml': good.replace(/network: .*/, '{}').replace('vars:\n  {}', 'vars: {}') });
+  const here = await write({
+    'a.yaml': good.replace(/network: .*/, '{}').replace('vars:\n  {}', 'vars: {}'),
+  });
   const over = [{ values: { loud: true }, from: '--set loud' }];
   await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(
     /a\.yaml:1:1: network is missing/,

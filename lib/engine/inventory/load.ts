@@ -9,8 +9,22 @@ import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { check } from './check.ts';
 import type { Inventory } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
-import { keyPlace, type Located, type Path, pathName, scalarAt, scalars, valueAt, valuePlace } from './located.ts';
-import { type InventoryOutline, type OutlinedHost, type OutlineOptions, outlineInventory } from './outline.ts';
+import {
+  keyPlace,
+  type Located,
+  type Path,
+  pathName,
+  scalarAt,
+  scalars,
+  valueAt,
+  valuePlace,
+} from './located.ts';
+import {
+  type InventoryOutline,
+  type OutlinedHost,
+  type OutlineOptions,
+  outlineInventory,
+} from './outline.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
 import { type HostSettings, inventorySchema, type SshSettings } from './schema.ts';
@@ -18,23 +32,38 @@ import { readSecret, type SecretQuestion } from './secret-reference.ts';
 
 export interface LoadOptions extends OutlineOptions {
   readonly environment?: NodeJS.ProcessEnv;
-  /** Opens the file of secrets when a reference needs it. Default: with the available keys, asking for nothing. */
+  /**
+   * Opens the file of secrets when a reference needs it. Default: with the available keys, asking
+   * for nothing.
+   */
   readonly unlock?: Unlock;
-  /** Gets the problems of the hosts' own secrets, for a caller who reads further ones and throws all of them. Default: they are thrown. */
+  /**
+   * Gets the problems of the hosts' own secrets, for a caller who reads further ones and throws
+   * all of them. Default: they are thrown.
+   */
   readonly unreadable?: Problem[];
-  /** Whether its hosts will be connected to: then the key files that it names must exist. Default: false. */
+  /**
+   * Whether its hosts will be connected to: then the key files that it names must exist. Default:
+   * false.
+   */
   readonly connects?: boolean;
 }
 
 /** A checked inventory that also knows the place of each value. */
 export interface LoadedInventory<V> extends Inventory<V> {
-  /** The place of a host's variable: in the host's own `vars`, in `vars`, or in a file of variables. */
+  /**
+   * The place of a host's variable: in the host's own `vars`, in `vars`, or in a file of
+   * variables.
+   */
   placeOf(host: string, path: Path): Place;
   /** The place of a variable's key. */
   placeOfKey(host: string, path: Path): Place;
   /** Whether a host's own `vars` have the variable, and not only those of all hosts. */
   isOwn(host: string, path: Path): boolean;
-  /** The place of a group, or of a host in it, or of a setting of that host: of the key, or of the nearest one above it. */
+  /**
+   * The place of a group, or of a host in it, or of a setting of that host: of the key, or of the
+   * nearest one above it.
+   */
   placeOfGroup(group: string, ...path: readonly string[]): Place;
   /**
    * Reads the secret of one reference.
@@ -44,9 +73,15 @@ export interface LoadedInventory<V> extends Inventory<V> {
   readSecret: SecretReader;
 }
 
-type SecretReader = (reference: string, question: Omit<SecretQuestion, 'environment' | 'secrets'>) => Promise<Secret>;
+type SecretReader = (
+  reference: string,
+  question: Omit<SecretQuestion, 'environment' | 'secrets'>,
+) => Promise<Secret>;
 
-/** Limit of checked values, those of all hosts counted for each host. A thousand hosts of our own schema have a tenth of it. */
+/**
+ * Limit of checked values, those of all hosts counted for each host. A thousand hosts of our own
+ * schema have a tenth of it.
+ */
 const mostValues = 2_000_000;
 /** Far more problems than anybody reads: then no further host is checked. */
 const enoughProblems = 1000;
@@ -55,8 +90,10 @@ const enoughProblems = 1000;
  * Reads and checks one inventory.
  *
  * @param nameOrFile as outlineInventory takes it
- * @param schema of the variables of one host, after merging: files of variables, `vars`, the host's own `vars`
- * @throws Problem or Problems: everything that is wrong with it at once, each with its place; placeholders come first
+ * @param schema of the variables of one host, after merging: files of variables, `vars`, the
+ * host's own `vars`
+ * @throws Problem or Problems: everything that is wrong with it at once, each with its place;
+ * placeholders come first
  */
 export async function loadInventory<S extends z.ZodType>(
   nameOrFile: string,
@@ -67,7 +104,8 @@ export async function loadInventory<S extends z.ZodType>(
   const { name, file } = outline;
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
   const secrets = { file: secretsFileOf(file), unlock };
-  const read: SecretReader = (reference, question) => readSecret(reference, { ...question, environment, secrets });
+  const read: SecretReader = (reference, question) =>
+    readSecret(reference, { ...question, environment, secrets });
   const { settings, vars } = await checkAll(outline, schema, options, read);
 
   const { unreadable = [] } = options;
@@ -77,7 +115,10 @@ export async function loadInventory<S extends z.ZodType>(
       const becomePassword = await becomePasswordOf(host, outline.ssh, read).catch(
         (error) => void unreadable.push(...problemsIn(error)),
       );
-      const connection = { ...connectionSettings(own as HostSettings, settings?.ssh ?? {}, file), becomePassword };
+      const connection = {
+        ...connectionSettings(own as HostSettings, settings?.ssh ?? {}, file),
+        becomePassword,
+      };
       return { name: host.name, groups: host.groups, connection, vars: vars[i] as z.output<S> };
     }),
   );
@@ -87,7 +128,8 @@ export async function loadInventory<S extends z.ZodType>(
 }
 
 /**
- * Checks an outline: its settings, and the variables of each host, or those of all hosts where there is no host.
+ * Checks an outline: its settings, and the variables of each host, or those of all hosts where
+ * there is no host.
  *
  * @throws Problem or Problems as loadInventory does
  */
@@ -121,7 +163,10 @@ function placesIn({
   };
 }
 
-/** Checks the variables of each host, or those of all hosts where there is no host. Adds to the placeholders and problems. */
+/**
+ * Checks the variables of each host, or those of all hosts where there is no host. Adds to the
+ * placeholders and problems.
+ */
 function checkVariables<S extends z.ZodType>(
   { vars, hosts, complete }: InventoryOutline,
   schema: S,
@@ -142,10 +187,18 @@ function checkVariables<S extends z.ZodType>(
   });
 }
 
-/** The secrets that are missing for sure, without a question to anybody: variables that are not set, a file of secrets that is not there. */
-async function missingSecrets({ file, top, vars, hosts }: InventoryOutline, read: SecretReader): Promise<Problem[]> {
+/**
+ * The secrets that are missing for sure, without a question to anybody: variables that are not
+ * set, a file of secrets that is not there.
+ */
+async function missingSecrets(
+  { file, top, vars, hosts }: InventoryOutline,
+  read: SecretReader,
+): Promise<Problem[]> {
   const kinds = existsSync(secretsFileOf(file)) ? /^env:\w+$/ : /^(env:\w+|secret:\S+)$/;
-  const settings = [...scalars(top)].filter(({ path: [key, , , hostKey] }) => key !== 'vars' && hostKey !== 'vars');
+  const settings = [...scalars(top)].filter(
+    ({ path: [key, , , hostKey] }) => key !== 'vars' && hostKey !== 'vars',
+  );
   const own = (hosts.length > 0 ? hosts : [{ vars }]).flatMap((host) => [...scalars(host.vars)]);
   const found = [...settings, ...own].filter(({ scalar: { value } }) => kinds.test(String(value)));
   const allowed = { pattern: /^/, reason: '' };
@@ -173,7 +226,10 @@ function duplicateAddresses({ hosts, ssh }: InventoryOutline): Problem[] {
   });
 }
 
-/** One spelling for all of an address: an IPv6 address has many, and a dot at the end of a host name means the same host. */
+/**
+ * One spelling for all of an address: an IPv6 address has many, and a dot at the end of a host
+ * name means the same host.
+ */
 function oneSpelling(address: string): string {
   if (address.includes(':') && isIPv6(address) && !address.includes('%'))
     return new URL(`http://[${address}]`).hostname.slice(1, -1);

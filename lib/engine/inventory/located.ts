@@ -1,6 +1,9 @@
 import type { Place } from '../problem/problem.ts';
 
-/** A value of a YAML file with its place: `at` is the place of the value, `keyAt` the place of its key. */
+/**
+ * A value of a YAML file with its place: `at` is the place of the value, `keyAt` the place of its
+ * key.
+ */
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
 export interface LocatedScalar {
@@ -45,11 +48,16 @@ export function locate(value: unknown, at: Place): Located {
   if (Array.isArray(value)) return { kind: 'list', at, items: value.map((item) => locate(item, at)) };
   if (typeof value !== 'object' || value === null)
     return { kind: 'scalar', at, value: value as LocatedScalar['value'] };
-  const entries = Object.entries(value).map(([key, inner]) => [key, { keyAt: at, value: locate(inner, at) }] as const);
+  const entries = Object.entries(value).map(
+    ([key, inner]) => [key, { keyAt: at, value: locate(inner, at) }] as const,
+  );
   return { kind: 'map', at, entries: new Map(entries) };
 }
 
-/** `over` laid over `base`: maps are merged deeply, any other value replaces. Each value keeps its place. */
+/**
+ * `over` laid over `base`: maps are merged deeply, any other value replaces. Each value keeps its
+ * place.
+ */
 export function merge(base: Located, over: Located | undefined): Located {
   if (over === undefined) return base;
   if (base.kind !== 'map' || over.kind !== 'map') return over;
@@ -78,7 +86,10 @@ export function entriesAt(located: Located | undefined, path: Path): LocatedMap[
   return value?.kind === 'map' ? value.entries : new Map();
 }
 
-/** The place of the key at a path; of the nearest key or value above it where the key does not exist. */
+/**
+ * The place of the key at a path; of the nearest key or value above it where the key does not
+ * exist.
+ */
 export function keyPlace(located: Located, path: Path): Place {
   let place = located.at;
   let value: Located | undefined = located;
@@ -91,15 +102,21 @@ export function keyPlace(located: Located, path: Path): Place {
   return place;
 }
 
-/** The place of the value at a path; of the nearest key above it where the value does not exist. */
+/**
+ * The place of the value at a path; of the nearest key above it where the value does not exist.
+ */
 export function valuePlace(located: Located, path: Path): Place {
   return valueAt(located, path)?.at ?? keyPlace(located, path);
 }
 
 /** Every scalar with its path, in the order of the file. */
-export function* scalars(located: Located, path: Path = []): Generator<{ path: Path; scalar: LocatedScalar }> {
+export function* scalars(
+  located: Located,
+  path: Path = [],
+): Generator<{ path: Path; scalar: LocatedScalar }> {
   if (located.kind === 'scalar') yield { path, scalar: located };
-  else if (located.kind === 'list') for (const [i, item] of located.items.entries()) yield* scalars(item, [...path, i]);
+  else if (located.kind === 'list')
+    for (const [i, item] of located.items.entries()) yield* scalars(item, [...path, i]);
   else for (const [key, entry] of located.entries) yield* scalars(entry.value, [...path, key]);
 }
 

@@ -13,7 +13,10 @@ import { ansibleInventory, largestInventory, readYamlFile } from './yaml-file.ts
 export interface OutlineOptions {
   /** Folder of the inventories with a name. Default: an inventory is a path. */
   readonly folder?: string;
-  /** Variables that override all of the inventory's, for every host; later ones override earlier ones. */
+  /**
+   * Variables that override all of the inventory's, for every host; later ones override earlier
+   * ones.
+   */
   readonly over?: readonly VariablesOver[];
   /** What to do about a missing file that the inventory names. */
   readonly missingFileHint?: (path: string) => string | undefined;
@@ -58,7 +61,10 @@ export interface OutlinedHost {
  * @param nameOrFile `lab` for inventory/lab.yaml, or a path (with a / or ending in .yaml or .yml)
  * @throws Problem or Problems where the file does not exist or is not valid YAML
  */
-export async function outlineInventory(nameOrFile: string, options: OutlineOptions = {}): Promise<InventoryOutline> {
+export async function outlineInventory(
+  nameOrFile: string,
+  options: OutlineOptions = {},
+): Promise<InventoryOutline> {
   const file = await findInventory(nameOrFile, options.folder);
   const top = await read(file);
   if (top.entries.has('all') && !top.entries.has('groups')) throw ansibleInventory(keyPlace(top, ['all']));
@@ -73,13 +79,19 @@ export async function outlineInventory(nameOrFile: string, options: OutlineOptio
     top,
     ssh: valueAt(top, ['ssh']),
     vars,
-    hosts: hosts.map((host) => ({ ...host, vars: { ...merge(variablesOf(host.own, vars), over), at: vars.at } })),
+    hosts: hosts.map((host) => ({
+      ...host,
+      vars: { ...merge(variablesOf(host.own, vars), over), at: vars.at },
+    })),
     problems: [...unread, ...problems],
     complete: unread.length === 0,
   };
 }
 
-/** Whether an inventory is given by its path, and not by its name. One of Ansible is read to be refused as such. */
+/**
+ * Whether an inventory is given by its path, and not by its name. One of Ansible is read to be
+ * refused as such.
+ */
 export function isInventoryPath(nameOrFile: string): boolean {
   return /[/\\]|\.(ya?ml|ini)$/.test(nameOrFile);
 }
@@ -126,7 +138,11 @@ function absence(path: string): string {
   return 'does not exist';
 }
 
-async function read(file: string, from?: Place, { missingFileHint }: OutlineOptions = {}): Promise<LocatedMap> {
+async function read(
+  file: string,
+  from?: Place,
+  { missingFileHint }: OutlineOptions = {},
+): Promise<LocatedMap> {
   try {
     return await readYamlFile(file);
   } catch (error) {
@@ -145,7 +161,9 @@ async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOpt
   for (const item of names?.kind === 'list' ? names.items : []) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
     const path = shown(pathBeside(file, item.value));
-    const found = await read(path, item.at, options).catch((error) => void problems.push(...problemsIn(error)));
+    const found = await read(path, item.at, options).catch(
+      (error) => void problems.push(...problemsIn(error)),
+    );
     const groups = found?.entries.get('groups');
     // Otherwise each of its keys would be reported as an unknown variable.
     if (groups) {
@@ -164,8 +182,8 @@ function variablesOf(own: LocatedMap, all: Located): Located {
 }
 
 /**
- * Hosts in the order of the file; JavaScript objects would put numbers first. A host of several groups has its settings in one of them,
- * and the others name it without a value.
+ * Hosts in the order of the file; JavaScript objects would put numbers first. A host of several
+ * groups has its settings in one of them, and the others name it without a value.
  */
 function hostsOf(top: LocatedMap) {
   const groups = entriesAt(top, ['groups']);
@@ -176,10 +194,14 @@ function hostsOf(top: LocatedMap) {
       const known = named.get(name);
       if (name === 'all' || groups.has(name)) {
         const meaning = name === 'all' ? 'all hosts' : 'the group';
-        problems.push(new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }));
+        problems.push(
+          new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }),
+        );
       } else if (known && !isEmpty(known.own) && !isEmpty(own)) {
         const what = `host ${name} is defined a second time; the first is in group ${known.groups[0]}`;
-        problems.push(new Problem(what, { where, hint: `for the same host in both groups, write only ${name}: here` }));
+        problems.push(
+          new Problem(what, { where, hint: `for the same host in both groups, write only ${name}: here` }),
+        );
       } else {
         const groupsOfHost = [...(known?.groups ?? []), group];
         named.set(name, { groups: groupsOfHost, own: known && isEmpty(own) ? known.own : own, where });

@@ -1,4 +1,14 @@
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  type YAMLMap,
+} from 'yaml';
 import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
 import { yamlProblems } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
@@ -11,7 +21,8 @@ const mostNodes = 50_000;
  * Parses YAML 1.2 with a mapping at its top. A byte order mark at its start is skipped.
  *
  * @param file path, as problems show it
- * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each with its place
+ * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each
+ * with its place
  */
 export function parseYaml(text: string, file: string): LocatedMap {
   const lines = new LineCounter();
@@ -46,13 +57,15 @@ function topMapping(text: string, lineCounter: LineCounter, placeOf: (offset: nu
   }
   const top = document.contents;
   if (isMap(top)) return top;
-  if (!top || (isScalar(top) && top.value === null)) throw new Problem('this file is empty', { where: placeOf(0) });
+  if (!top || (isScalar(top) && top.value === null))
+    throw new Problem('this file is empty', { where: placeOf(0) });
   throw new Problem('the top of this file must be a mapping (key: value)', { where: placeOf(top.range[0]) });
 }
 
 function documentsIn(text: string, lineCounter: LineCounter, placeOf: (offset: number) => Place) {
   try {
-    // Duplicate keys are found by the conversion, because the parser compares each key with all others.
+    // Duplicate keys are found by the conversion, because the parser compares each key with all
+    // others.
     return yamlDocuments(text, { lineCounter, prettyErrors: false, uniqueKeys: false, version: '1.2' });
   } catch (error) {
     if (error instanceof NestedTooDeeply) throw new Problem(tooDeep, { where: placeOf(error.offset) });
@@ -90,7 +103,8 @@ class Conversion {
     }
     this.#remember(node);
     if (isMap(node)) return this.#map(node, at, depth);
-    if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
+    if (isSeq(node))
+      return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
       const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
@@ -112,7 +126,8 @@ class Conversion {
       const keyAt = isNode(key) && key.range ? this.#placeOf(key.range[0]) : at;
       if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
       if (key.value === '<<' && key.type === 'PLAIN') {
-        for (const [name, entry] of this.#merged(value, keyAt, depth)) if (!own.has(name)) entries.set(name, entry);
+        for (const [name, entry] of this.#merged(value, keyAt, depth))
+          if (!own.has(name)) entries.set(name, entry);
         continue;
       }
       this.#remember(key);

@@ -12,9 +12,11 @@ export interface NamedHost {
 /**
  * The hosts of a pattern, in the order of the inventory.
  *
- * A pattern is a list, separated by commas, of host names, group names, `all`, and globs (`*`, `?`, `[ab]`) over both. A term that
- * starts with `&` keeps only its hosts, and one that starts with `!` removes its hosts; both apply after all other terms, and alone they
- * start from all hosts. `name[1]`, `name[1:3]`, `name[1:]` and `name[-1]` select hosts by position, from 0, both ends included.
+ * A pattern is a list, separated by commas, of host names, group names, `all`, and globs (`*`,
+ * `?`, `[ab]`) over both. A term that starts with `&` keeps only its hosts, and one that starts
+ * with `!` removes its hosts; both apply after all other terms, and alone they start from all
+ * hosts. `name[1]`, `name[1:3]`, `name[1:]` and `name[-1]` select hosts by position, from 0, both
+ * ends included.
  *
  * @throws Problem for a term without a host, with the nearest name
  */
@@ -23,7 +25,8 @@ export function selectHosts<H extends NamedHost>(
   pattern: string,
 ): readonly H[] {
   const terms = pattern.split(',').flatMap((term) => term.trim() || []);
-  if (terms.length === 0) throw new Problem('the host pattern is empty', { hint: 'name a host, a group, or all' });
+  if (terms.length === 0)
+    throw new Problem('the host pattern is empty', { hint: 'name a host, a group, or all' });
   const named = terms.filter((term) => !/^[!&]/.test(term)).map((term) => hostsOfTerm(hosts, term));
   const signed = (sign: string) =>
     terms.filter((term) => term.startsWith(sign)).map((term) => hostsOfTerm(hosts, term.slice(1)));
@@ -47,7 +50,8 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
   const name = position?.[1] ?? term;
   const found = matched(hosts, name);
   if (found.length === 0) {
-    if (name.startsWith('~')) throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
+    if (name.startsWith('~'))
+      throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
     if (name.startsWith('@'))
       throw new Problem(`"${name}": a list of hosts in a file is not supported`, { hint: globs });
     const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
@@ -57,7 +61,9 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
   }
   if (!position) return new Set(found);
   const [, , first = '0', colon, last = colon ? '-1' : first] = position;
-  const [from, to] = [first, last].map((text) => (Number(text) < 0 ? found.length + Number(text) : Number(text)));
+  const [from, to] = [first, last].map((text) =>
+    Number(text) < 0 ? found.length + Number(text) : Number(text),
+  );
   const selected = found.filter((_, i) => i >= Number(from) && i <= Number(to));
   if (selected.length > 0) return new Set(selected);
   const size = counted(found.length, 'host');

@@ -1,7 +1,9 @@
 import { Problem } from '../problem/problem.ts';
 import { type Located, type Path, pathName, scalars } from './located.ts';
 
-/** A placeholder of an inventory: `'<FILL: what belongs here>'`, alone or within a longer value. */
+/**
+ * A placeholder of an inventory: `'<FILL: what belongs here>'`, alone or within a longer value.
+ */
 const placeholder = /<FILL:?\s*([^>]*)>?/;
 
 /**
@@ -9,7 +11,10 @@ const placeholder = /<FILL:?\s*([^>]*)>?/;
  *
  * @param isWanted selects values by path
  */
-export function findPlaceholders(located: Located, isWanted: (path: Path) => boolean = () => true): Problem[] {
+export function findPlaceholders(
+  located: Located,
+  isWanted: (path: Path) => boolean = () => true,
+): Problem[] {
   return [...scalars(located)].flatMap(({ path, scalar: { value, at } }) => {
     const what = typeof value === 'string' && isWanted(path) ? placeholder.exec(value) : null;
     if (!what) return [];

@@ -18,9 +18,14 @@ export function matching(pattern: RegExp, rule: string, title: string): z.ZodStr
 
 export const portSchema = z.int().min(1).max(65535).meta({ title: 'port' });
 
-export const secretReferenceSchema = matching(secretReferencePattern, secretReferenceRule, 'secret reference');
+export const secretReferenceSchema = matching(
+  secretReferencePattern,
+  secretReferenceRule,
+  'secret reference',
+);
 
-// ssh_config may pass a user to a shell (`Match exec`, `%r`), so it has no character that a shell interprets.
+// ssh_config may pass a user to a shell (`Match exec`, `%r`), so it has no character that a shell
+// interprets.
 const user = matching(
   /^[A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*$/,
   'must be a user name of letters, digits and . _ @ + \\ -',
@@ -36,7 +41,10 @@ const hostKey = matching(
   'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',
   'public key',
 );
-/** A host name or an IP address, without characters that a shell, a log or a configuration file interprets. */
+/**
+ * A host name or an IP address, without characters that a shell, a log or a configuration file
+ * interprets.
+ */
 export const addressSchema = matching(
   /^(?=.*[A-Za-z0-9])[A-Za-z0-9:][A-Za-z0-9._:-]*$/,
   'must be a host name or an IP address',
@@ -66,15 +74,21 @@ const sshSettings = {
   user: user
     .optional()
     .describe("User to log in as; a user other than root uses sudo. Default: the operator's ssh_config"),
-  port: portSchema.optional().describe("TCP port of its SSH server. Default: the operator's ssh_config, or 22"),
+  port: portSchema
+    .optional()
+    .describe("TCP port of its SSH server. Default: the operator's ssh_config, or 22"),
   identity_file: path
     .optional()
     .describe("Private key, relative to this file. Default: the operator's ssh_config and agent"),
-  known_hosts: path.optional().describe("Known host keys, relative to this file. Default: the operator's known_hosts"),
+  known_hosts: path
+    .optional()
+    .describe("Known host keys, relative to this file. Default: the operator's known_hosts"),
   jump: oneOrMore(jump)
     .optional()
     .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
-  become_password: secretReferenceSchema.optional().describe(`Where the password for sudo is: ${secretReferenceKinds}`),
+  become_password: secretReferenceSchema
+    .optional()
+    .describe(`Where the password for sudo is: ${secretReferenceKinds}`),
 };
 
 const sshSchema = z.strictObject(sshSettings).describe('Defaults for the connection to every host');
@@ -90,17 +104,24 @@ export const hostSchema = z.strictObject({
     .optional()
     .describe('Connection: ssh, or local for the machine that runs the playbook. Default: ssh'),
   region: z.string().min(1).optional().describe('Region of the host; short for vars.region'),
-  vars: z.record(z.string(), z.unknown()).optional().describe('Variables that differ for this host, over all others'),
+  vars: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Variables that differ for this host, over all others'),
 });
 
-const name = z.string().regex(namePattern, 'must start with a letter or digit and hold only letters, digits, . _ -');
+const name = z
+  .string()
+  .regex(namePattern, 'must start with a letter or digit and hold only letters, digits, . _ -');
 
 /** An inventory without its variables, which have a schema of their own. */
 export const inventorySchema = z.strictObject({
   vars_files: z
     .array(path)
     .optional()
-    .describe('Files of variables, relative to this file: each overrides those before it, and vars overrides all'),
+    .describe(
+      'Files of variables, relative to this file: each overrides those before it, and vars overrides all',
+    ),
   ssh: sshSchema.optional(),
   vars: z.record(z.string(), z.unknown()).optional().describe('Variables of all hosts'),
   // A host without a value has its settings in another group.

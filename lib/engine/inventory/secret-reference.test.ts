@@ -61,10 +61,14 @@ test('a secret is what a command prints, and a command that fails is refused wit
 
 test('a missing, empty or world-readable secret is refused with its place', async () => {
   const at = 'a.yaml:3:5: credentials.state.password';
-  expect(await refusal('env:NONE')).toBe(`${at}: environment variable NONE is not set\n  export NONE before the run`);
+  expect(await refusal('env:NONE')).toBe(
+    `${at}: environment variable NONE is not set\n  export NONE before the run`,
+  );
   expect(await refusal('env:constructor')).toContain('environment variable constructor is not set');
   expect(await refusal('env:EMPTY')).toBe(`${at} is empty: environment variable EMPTY holds nothing`);
-  expect(await refusal('file:none')).toBe(`${at}: none does not exist\n  write the password into it, mode 0600`);
+  expect(await refusal('file:none')).toBe(
+    `${at}: none does not exist\n  write the password into it, mode 0600`,
+  );
   expect(await refusal(await put('empty', '\n'))).toBe(`${at} is empty: empty holds nothing`);
   expect(await refusal(await put('wide', 'good-1', 0o640))).toBe(
     `${at}: wide has mode 0640; a secret must be 0600 or stricter\n  chmod 600 wide`,
@@ -119,12 +123,18 @@ test('a secret of the encrypted file is looked up by its name, and only such a r
   expect(await refused('secret:odd')).toMatch(
     /^a\.yaml:3:5: credentials\.state\.password \(from secret:odd\) has a character/,
   );
-  expect(await refused('secret:a/b')).toContain('must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND');
+  expect(await refused('secret:a/b')).toContain(
+    'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND',
+  );
   expect(await refusal('secret:odd')).toContain('needs a file of secrets, but none is given');
 });
 
 test('characters that are not allowed are refused with the reason, and the value is not shown', async () => {
-  for (const reference of ['env:BAD', await put('bad', 'hunter2%41'), await put('two', 'hunter2\nhunter2\n')]) {
+  for (const reference of [
+    'env:BAD',
+    await put('bad', 'hunter2%41'),
+    await put('two', 'hunter2\nhunter2\n'),
+  ]) {
     const said = await refusal(reference);
     expect(said).toContain('has a character that is not allowed: only safe ones');
     expect(said).not.toContain('hunter2');

@@ -12,8 +12,8 @@ import { didYouMean } from '../text/suggest.ts';
 const longest = 4096;
 
 /**
- * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it, `secret:NAME` in the inventory's encrypted file of
- * secrets, or `cmd:COMMAND`, which prints it.
+ * A reference to a secret: `env:NAME`, `file:PATH` relative to the file that names it,
+ * `secret:NAME` in the inventory's encrypted file of secrets, or `cmd:COMMAND`, which prints it.
  */
 export const secretReferencePattern =
   /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.*\S.*|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
@@ -28,7 +28,10 @@ export interface SecretQuestion {
   readonly name: string;
   /** The place of the reference; a relative path is relative to this file. */
   readonly where: Place;
-  /** Its characters, the reason for the rule, and how many there must be. Default: anything but a line break and NUL. */
+  /**
+   * Its characters, the reason for the rule, and how many there must be. Default: anything but a
+   * line break and NUL.
+   */
   readonly allowed?: { readonly pattern: RegExp; readonly reason: string; readonly least?: number };
   readonly environment?: NodeJS.ProcessEnv;
   /** The file of `secret:NAME`. It is opened only for such a reference. */
@@ -36,11 +39,14 @@ export interface SecretQuestion {
 }
 
 /**
- * Reads the secret of a reference. One line break at the end of a file or variable is not part of it.
+ * Reads the secret of a reference. One line break at the end of a file or variable is not part of
+ * it.
  *
- * @throws Problem where it is missing, empty, readable to others, owned by another user, or has characters that are not allowed.
+ * @throws Problem where it is missing, empty, readable to others, owned by another user, or has
+ * characters that are not allowed.
  *   The value is never in it.
- * @throws Problem, Problems where the file of secrets does not open; they are the same for each reference to it
+ * @throws Problem, Problems where the file of secrets does not open; they are the same for each
+ * reference to it
  */
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
@@ -51,7 +57,9 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   const { pattern, reason, least = 1 } = question.allowed ?? any;
   const fits = pattern.test(value);
   if (fits && value.length >= least) return new Secret(value);
-  const fault = fits ? `is too short: at least ${least} characters` : `has a character that is not allowed: ${reason}`;
+  const fault = fits
+    ? `is too short: at least ${least} characters`
+    : `has a character that is not allowed: ${reason}`;
   throw new Problem(`${name} (from ${source}) ${fault}`, {
     where,
     hint: 'choose another password; for an existing database user, change the password with ALTER ROLE … PASSWORD',
@@ -61,7 +69,10 @@ export async function readSecret(reference: string, question: SecretQuestion): P
 /**
  * @returns the value, and where it is from, in words
  */
-async function readSource(reference: string, question: SecretQuestion): Promise<{ source: string; value: string }> {
+async function readSource(
+  reference: string,
+  question: SecretQuestion,
+): Promise<{ source: string; value: string }> {
   const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
   switch (kind) {
     case 'env':
@@ -77,7 +88,10 @@ async function readSource(reference: string, question: SecretQuestion): Promise<
   }
 }
 
-function fromEnvironment(variable: string, { name, where, environment = process.env }: SecretQuestion): string {
+function fromEnvironment(
+  variable: string,
+  { name, where, environment = process.env }: SecretQuestion,
+): string {
   const value = Object.hasOwn(environment, variable) ? environment[variable] : undefined;
   if (value === undefined) {
     throw new Problem(`${name}: environment variable ${variable} is not set`, {
@@ -118,7 +132,8 @@ async function fromCommand(command: string, { name, where }: SecretQuestion): Pr
 }
 
 async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
-  if (!secrets) throw new Problem(`${name}: secret:${entry} needs a file of secrets, but none is given`, { where });
+  if (!secrets)
+    throw new Problem(`${name}: secret:${entry} needs a file of secrets, but none is given`, { where });
   const entries = await secrets.unlock(secrets.file);
   const secret = entries.get(entry);
   if (secret) return secret.reveal();

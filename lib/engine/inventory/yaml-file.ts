@@ -4,7 +4,10 @@ import { type Place, Problem } from '../problem/problem.ts';
 import type { LocatedMap } from './located.ts';
 import { parseYaml } from './parse-yaml.ts';
 
-/** An inventory of a thousand hosts has less than half of this; a larger file is some other file. Bytes. */
+/**
+ * An inventory of a thousand hosts has less than half of this; a larger file is some other file.
+ * Bytes.
+ */
 export const largestInventory = 256 * 1024;
 
 /**

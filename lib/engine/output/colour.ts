@@ -13,5 +13,7 @@ export type Paint = (colour: Colour, text: string) => string;
  */
 export function paintFor(stream: { readonly isTTY?: boolean }, allowed = true): Paint {
   const plain = !allowed || !stream.isTTY || Boolean(process.env.NO_COLOR) || Boolean(process.env.CI);
-  return plain ? (_colour, text) => text : (colour, text) => styleText(colour, text, { validateStream: false });
+  return plain
+    ? (_colour, text) => text
+    : (colour, text) => styleText(colour, text, { validateStream: false });
 }

@@ -7,7 +7,8 @@ import { readable } from '../text/printable.ts';
 const mostShown = 100;
 
 /**
- * An error for the operator: cause, then what to do. Terminal control characters are escaped, secrets are redacted.
+ * An error for the operator: cause, then what to do. Terminal control characters are escaped,
+ * secrets are redacted.
  *
  * @param verbose adds the stack of an error that is not the operator's mistake
  */

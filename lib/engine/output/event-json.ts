@@ -16,7 +16,10 @@ export function eventLine(event: RunEvent, at: number): string {
   return JSON.stringify(fields, (_, value) => (typeof value === 'string' ? redact(value) : value));
 }
 
-/** The fields of an event except its type. The fields of `task` and `progress` are merged in; an error becomes its text. */
+/**
+ * The fields of an event except its type. The fields of `task` and `progress` are merged in; an
+ * error becomes its text.
+ */
 function flat(event: object): object {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(event)) {

@@ -37,7 +37,13 @@ function said(events: readonly RunEvent[], style: Partial<Style> = {}, asks = fa
 }
 
 test('the same warning of several hosts is one line with their names, in the order of the inventory', () => {
-  const events = [started('db-1', 'rpc-1', 'rpc-2'), warning('rpc-2'), warning('db-1'), warning('rpc-1'), play];
+  const events = [
+    started('db-1', 'rpc-1', 'rpc-2'),
+    warning('rpc-2'),
+    warning('db-1'),
+    warning('rpc-1'),
+    play,
+  ];
   expect(said(events).slice(1)).toEqual([
     'db-1, rpc-1, rpc-2  warning preflight: server has 64 CPU cores  (it has 8)',
     '',
@@ -56,7 +62,11 @@ test('for many hosts only some are named', () => {
 });
 
 test('different warnings are reported for each host', () => {
-  const events = [warning('rpc-1'), warning('rpc-2', 'server has 64 CPU cores', 'it has 9'), warning('db-1', 'memory')];
+  const events = [
+    warning('rpc-1'),
+    warning('rpc-2', 'server has 64 CPU cores', 'it has 9'),
+    warning('db-1', 'memory'),
+  ];
   expect(said(events)).toEqual([
     'rpc-1  warning preflight: server has 64 CPU cores  (it has 8)',
     'rpc-2  warning preflight: server has 64 CPU cores  (it has 9)',
@@ -65,7 +75,10 @@ test('different warnings are reported for each host', () => {
 });
 
 test('a warning waits for tasks under way, and is printed before the next change or failure', () => {
-  const change: RunEvent = { type: 'resource-started', task: { host: 'rpc-1', play: 'p', role: 'r', resource: 'a' } };
+  const change: RunEvent = {
+    type: 'resource-started',
+    task: { host: 'rpc-1', play: 'p', role: 'r', resource: 'a' },
+  };
   const both = 'rpc-1, rpc-2  warning preflight: server has 64 CPU cores  (it has 8)';
   expect(said([warning('rpc-1'), done('rpc-1', 'a', 'changed'), warning('rpc-2')])).toEqual([
     'rpc-1  changed preflight: a',

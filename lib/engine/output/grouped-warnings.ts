@@ -7,8 +7,9 @@ type Warning = Extract<RunEvent, { type: 'resource-done' }>;
 const mostNamed = 8;
 
 /**
- * Turns events into lines, and groups equal warnings of several hosts into one: servers that were bought together lack the same
- * things. Warnings are held back until the next play, change or end. With `--verbose` they are not grouped.
+ * Turns events into lines, and groups equal warnings of several hosts into one: servers that were
+ * bought together lack the same things. Warnings are held back until the next play, change or end.
+ * With `--verbose` they are not grouped.
  */
 export class GroupedWarnings {
   readonly #style: Style;

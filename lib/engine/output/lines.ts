@@ -40,7 +40,10 @@ const colours: Record<Outcome, Colour> = {
   skipped: 'cyan',
 };
 
-/** An event as lines of text. Every line about a host starts with its name. Some events have no lines. */
+/**
+ * An event as lines of text. Every line about a host starts with its name. Some events have no
+ * lines.
+ */
 export function linesOf(event: RunEvent, style: Style): string[] {
   const { paint } = style;
   const whole = (line: string) => wrapped(line, style.width());
@@ -62,9 +65,15 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       );
     case 'play-started':
       if (style.quiet) return [];
-      return ['', ...whole(paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`))];
+      return [
+        '',
+        ...whole(paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)),
+      ];
     case 'play-skipped':
-      return ['', ...whole(paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`))];
+      return [
+        '',
+        ...whole(paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`)),
+      ];
     case 'host-stopped':
       return onHost(event.host, style, [paint('red', `stopped: ${fromHost(event.why)}${remaining(event)}`)]);
     case 'stopping':
@@ -113,7 +122,11 @@ export function resourceLines(
     ]),
     ...(event.error === undefined
       ? []
-      : onHost(label, style, describeErrorOn(task.host, event.error, style.verbose).split('\n').map(indented))),
+      : onHost(
+          label,
+          style,
+          describeErrorOn(task.host, event.error, style.verbose).split('\n').map(indented),
+        )),
   ];
 }
 
@@ -159,7 +172,8 @@ function labelled(word: string, text: string): string[] {
 /**
  * Lines that start with the name of a host, wrapped behind it.
  *
- * @param hang the indent of what is wrapped, behind the name. Default: two more than that of the line
+ * @param hang the indent of what is wrapped, behind the name. Default: two more than that of the
+ * line
  */
 function onHost(host: string, style: Style, lines: readonly string[], hang?: number): string[] {
   const name = nameColumn(host, style);
@@ -180,9 +194,14 @@ function nameColumn(host: string, { paint, hostWidth }: Style): string {
   return `${paint('dim', host.padEnd(hostWidth))}  `;
 }
 
-/** The lines at a sudden end of the process, as on a second Ctrl-C: the interrupted tasks, and how to continue. */
+/**
+ * The lines at a sudden end of the process, as on a second Ctrl-C: the interrupted tasks, and how
+ * to continue.
+ */
 export function cutOffLines(busy: readonly RunningTask[], style: Style): string[] {
-  const cutOff = busy.flatMap(({ host, task }) => onHost(host, style, [style.paint('red', `cut off: ${task}`)]));
+  const cutOff = busy.flatMap(({ host, task }) =>
+    onHost(host, style, [style.paint('red', `cut off: ${task}`)]),
+  );
   if (cutOff.length === 0) return [];
   return [...cutOff, ...wrapped('stopped at once: the next run continues from here', style.width())];
 }

@@ -57,7 +57,9 @@ test('no line contains a secret', () => {
 
 test('an error shows cause and hint, no stack trace', () => {
   const error = Object.assign(new Error('no space'), { hint: 'free some' });
-  expect(linesOf(done({ outcome: 'failed', error }), plainStyle).join('\n')).toMatch(/no space\n.*free some$/);
+  expect(linesOf(done({ outcome: 'failed', error }), plainStyle).join('\n')).toMatch(
+    /no space\n.*free some$/,
+  );
 });
 
 test('an error that names its host does not name it twice', () => {
@@ -130,7 +132,15 @@ test.each<[Partial<Omit<HostSummary, 'counts'>> & { counts?: Partial<HostSummary
   [{ stopped: 'skipped' }, 1],
 ])('%j ends with %i', (host, code) => {
   const counts = { ok: 1, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0, ...host.counts };
-  const summary = { host: 'h', seconds: 1, unreachable: false, stopped: undefined, roundTrips: 1, ...host, counts };
+  const summary = {
+    host: 'h',
+    seconds: 1,
+    unreachable: false,
+    stopped: undefined,
+    roundTrips: 1,
+    ...host,
+    counts,
+  };
   expect(exitCodeOf({ hosts: [summary], interrupted: false })).toBe(code);
   expect(exitCodeOf({ hosts: [summary], interrupted: true })).toBe(130);
 });

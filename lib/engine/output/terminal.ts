@@ -4,7 +4,10 @@ import { exitCode, Problem } from '../problem/problem.ts';
 import type { Ask } from '../secret/ask.ts';
 import { wrappedFor } from './wrapped.ts';
 
-/** Asks the operator on standard error. Ctrl-C and a closed terminal reject with a Problem of exit code 130. */
+/**
+ * Asks the operator on standard error. Ctrl-C and a closed terminal reject with a Problem of exit
+ * code 130.
+ */
 export interface Terminal {
   /** Does not echo the answer. */
   readonly hidden: Ask;

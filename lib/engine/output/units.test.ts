@@ -35,7 +35,10 @@ test('progress shows only known values', () => {
   expect(progressText({ what: 'waiting' })).toBe('waiting');
   expect(progressText({ what: 'copied', done: 5, unit: 'rows' })).toBe('copied 5 rows');
   expect(
-    progressText({ what: 'downloaded', done: 1024, total: 4096, unit: 'bytes' }, { perSecond: 512, secondsLeft: 6 }),
+    progressText(
+      { what: 'downloaded', done: 1024, total: 4096, unit: 'bytes' },
+      { perSecond: 512, secondsLeft: 6 },
+    ),
   ).toBe('downloaded 1.0 KiB of 4.0 KiB (25%), 512 B/s, 6 s left');
 });
 

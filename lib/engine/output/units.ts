@@ -77,7 +77,10 @@ function amountIn(unit: Progress['unit']): (number: number) => string {
 /**
  * @returns undefined for work that has no measure
  */
-export function measures({ done, total, unit }: Progress, { perSecond, secondsLeft }: Pace): Measures | undefined {
+export function measures(
+  { done, total, unit }: Progress,
+  { perSecond, secondsLeft }: Pace,
+): Measures | undefined {
   if (done === undefined) return undefined;
   const amount = amountIn(unit);
   const whole = `${amount(done)}${total ? ` of ${amount(total)}` : ''}`;

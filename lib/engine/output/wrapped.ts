@@ -39,11 +39,12 @@ const whole = [
 const piece = new RegExp(` *(?:${whole.join('|')})`, 'g');
 
 /**
- * Wraps a line at blanks. A piece that is wider than the terminal stays whole: the terminal breaks it, and a copy of it has no line
- * break.
+ * Wraps a line at blanks. A piece that is wider than the terminal stays whole: the terminal breaks
+ * it, and a copy of it has no line break.
  *
  * @param width in columns; undefined leaves the line as it is
- * @param hang the indent of the further lines. Default: that of the second column of the line, or else four more than its own
+ * @param hang the indent of the further lines. Default: that of the second column of the line, or
+ * else four more than its own
  */
 export function wrapped(line: string, width: number | undefined, hang = hangOf(line)): string[] {
   if (width === undefined || stringWidth(line) <= width) return [line];

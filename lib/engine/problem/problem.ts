@@ -26,7 +26,8 @@ interface ProblemOptions {
 }
 
 /**
- * A mistake that the operator can fix. It is shown as cause, place and what to do, never as a stack trace.
+ * A mistake that the operator can fix. It is shown as cause, place and what to do, never as a
+ * stack trace.
  *
  * @param what one sentence, the cause first
  * @param options `where` the place in a file, `hint` what to do, `code` the exit code
@@ -45,7 +46,9 @@ export class Problem extends Error {
   }
 }
 
-/** A problem of a host, or of a program on it: nothing is wrong with the input. Its exit code is 1. */
+/**
+ * A problem of a host, or of a program on it: nothing is wrong with the input. Its exit code is 1.
+ */
 export class Failure extends Problem {
   constructor(what: string, options: Omit<ProblemOptions, 'code'> = {}) {
     super(what, { ...options, code: exitCode.failed });

@@ -22,7 +22,10 @@ export function endingOf(events: readonly RecordedEvent[]): Ending {
   if (declined) return { kind: 'pending', text: 'stopped by an answer of the operator' };
   const unreachable = hosts.filter((host) => host.unreachable);
   const failed = hosts.filter((host) => !host.unreachable && (count([host], 'failed') > 0 || host.stopped));
-  const pending = ['pending', 'unknown', 'skipped'].map((outcome) => ({ outcome, found: count(hosts, outcome) }));
+  const pending = ['pending', 'unknown', 'skipped'].map((outcome) => ({
+    outcome,
+    found: count(hosts, outcome),
+  }));
   const text = [
     list('failed', failed),
     list('unreachable', unreachable),

@@ -11,7 +11,10 @@ type Task = Pick<Recorded<'resource-started'>, 'host' | 'play' | 'role' | 'resou
 /** One task on one host. */
 export interface Cell extends Task {
   readonly outcome: ShownOutcome;
-  /** When it ended, or the last event of a run without an end. Milliseconds since 1970; 0 if it was not reached. */
+  /**
+   * When it ended, or the last event of a run without an end. Milliseconds since 1970; 0 if it was
+   * not reached.
+   */
   readonly at: number;
   readonly seconds: number;
   readonly note?: string | undefined;
@@ -45,10 +48,21 @@ export function matrixOf(events: readonly RecordedEvent[]): readonly Row[] {
     if (event.type === 'host-unreachable') {
       const { host, time: at } = event;
       const task = { host, play: 'connect', role: 'connection', resource: 'host is reachable' };
-      rows.put(task, { ...nothing, outcome: 'unreachable', at, error: withoutPrefix(event.error, `${host}: `) });
+      rows.put(task, {
+        ...nothing,
+        outcome: 'unreachable',
+        at,
+        error: withoutPrefix(event.error, `${host}: `),
+      });
     } else if (event.type === 'resource-started') {
       const seconds = (end - event.time) / 1000;
-      rows.put(event, { ...nothing, outcome: 'unfinished', at: end, seconds, note: 'no progress was reported' });
+      rows.put(event, {
+        ...nothing,
+        outcome: 'unfinished',
+        at: end,
+        seconds,
+        note: 'no progress was reported',
+      });
     } else if (event.type === 'progress') {
       const cell = rows.cell(event);
       const note = `last reported at ${clockOf(event.time)} UTC: ${progressText(event as Progress)}`;
@@ -85,11 +99,15 @@ function withoutPrefix(text: string | undefined, prefix: string): string | undef
 function markUnreached({ host, play }: Recorded<'host-stopped'>, rows: readonly Row[]): void {
   const last = rows.findLastIndex((row) => row.play === play && row.cells.has(host));
   for (const { cells, ...task } of rows.slice(last + 1)) {
-    if (task.play === play && !cells.has(host)) cells.set(host, { ...nothing, host, ...task, outcome: 'unreached' });
+    if (task.play === play && !cells.has(host))
+      cells.set(host, { ...nothing, host, ...task, outcome: 'unreached' });
   }
 }
 
-/** Hosts work in parallel and may have different tasks: each new row follows the last one of its host. */
+/**
+ * Hosts work in parallel and may have different tasks: each new row follows the last one of its
+ * host.
+ */
 class RowsInOrder {
   readonly #plays = new Map<string, Row[]>();
   readonly #byKey = new Map<string, Row>();
@@ -113,7 +131,8 @@ class RowsInOrder {
     const rows = this.#plays.get(play) ?? [];
     this.#plays.set(play, rows);
     const before = this.#last.get(host);
-    const after = before?.play === play ? rows.indexOf(before) : rows.findLastIndex((each) => each.role === role);
+    const after =
+      before?.play === play ? rows.indexOf(before) : rows.findLastIndex((each) => each.role === role);
     rows.splice(after === -1 ? rows.length : after + 1, 0, row);
     return row;
   }
@@ -145,5 +164,7 @@ export function entriesOf(rows: readonly Row[], hosts: readonly string[]): Reado
 /** Its outcome is its only detail. */
 function isPlain({ outcome, seconds, note, error, differences }: Cell): boolean {
   if (outcome === 'unreached') return true;
-  return outcome === 'ok' && seconds === 0 && note === undefined && error === undefined && differences.length === 0;
+  return (
+    outcome === 'ok' && seconds === 0 && note === undefined && error === undefined && differences.length === 0
+  );
 }

@@ -19,8 +19,11 @@ export function recordName({ time, inventory, check }: RecordName): string {
  * @returns undefined where the file is not named as run records are
  */
 export function parseRecordName(path: string): RecordName | undefined {
-  const [, time, inventory, check] = /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)(\.check)?\.ndjson$/.exec(basename(path)) ?? [];
-  return time === undefined || inventory === undefined ? undefined : { time, inventory, check: check !== undefined };
+  const [, time, inventory, check] =
+    /^(\d{8}T\d{6}Z)-([A-Za-z0-9_-]+)(\.check)?\.ndjson$/.exec(basename(path)) ?? [];
+  return time === undefined || inventory === undefined
+    ? undefined
+    : { time, inventory, check: check !== undefined };
 }
 
 /**

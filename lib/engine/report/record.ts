@@ -15,8 +15,8 @@ export interface FoundRecord extends RecordName {
 }
 
 /**
- * Refuses a folder of records that is a link, or that another user could change. A repository may hold a link, and a record would be written
- * wherever it leads.
+ * Refuses a folder of records that is a link, or that another user could change. A repository may
+ * hold a link, and a record would be written wherever it leads.
  *
  * @throws Problem
  */
@@ -30,7 +30,8 @@ export function refuseOthersRecords(folder: string): void {
 }
 
 /**
- * The records of a folder, newest first; none if the folder does not exist. A record is a regular file.
+ * The records of a folder, newest first; none if the folder does not exist. A record is a regular
+ * file.
  *
  * @throws Problem as refuseOthersRecords, and where the folder cannot be read
  */
@@ -50,9 +51,11 @@ export function recordsIn(folder: string): readonly FoundRecord[] {
 }
 
 /**
- * Reads a record, or any file of events from `--json`. An incomplete last line is left out: a killed run leaves one.
+ * Reads a record, or any file of events from `--json`. An incomplete last line is left out: a
+ * killed run leaves one.
  *
- * @throws Problem with file and line for an invalid event, and for a file that cannot be read or has no run
+ * @throws Problem with file and line for an invalid event, and for a file that cannot be read or
+ * has no run
  */
 export function readRecord(path: string): readonly RecordedEvent[] {
   const lines = readText(path).split('\n');

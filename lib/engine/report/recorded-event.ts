@@ -22,7 +22,12 @@ const hostSummary = z.looseObject({
 
 /** The fields of each event (docs/events.md) that a report reads. An event may have others. */
 const fields = {
-  'run-started': { playbook: z.string(), inventory: z.string(), check: z.boolean(), hosts: z.array(z.string()) },
+  'run-started': {
+    playbook: z.string(),
+    inventory: z.string(),
+    check: z.boolean(),
+    hosts: z.array(z.string()),
+  },
   'host-connected': { host: z.string(), seconds: duration },
   'host-looked': { host: z.string(), tasks: z.number() },
   'host-unreachable': { host: z.string(), error: z.string() },
@@ -60,7 +65,9 @@ type Fields = typeof fields;
 
 /** One line of a record. `time` is milliseconds since 1970. */
 export type RecordedEvent = {
-  [T in keyof Fields]: { readonly type: T; readonly time: number } & Readonly<z.output<z.ZodObject<Fields[T]>>>;
+  [T in keyof Fields]: { readonly type: T; readonly time: number } & Readonly<
+    z.output<z.ZodObject<Fields[T]>>
+  >;
 }[keyof Fields];
 
 /** The event of one type. */
@@ -97,7 +104,11 @@ function checked<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /** The first event of a type, optionally of one host. */
-export function eventOf<T extends RecordedEvent['type']>(events: readonly RecordedEvent[], type: T, host?: string) {
+export function eventOf<T extends RecordedEvent['type']>(
+  events: readonly RecordedEvent[],
+  type: T,
+  host?: string,
+) {
   return events.find(
     (event): event is Recorded<T> =>
       event.type === type && (host === undefined || ('host' in event && event.host === host)),

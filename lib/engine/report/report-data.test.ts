@@ -34,7 +34,8 @@ test('cells have the recorded outcome; tasks after a failure are not reached, an
 
 test('the same result on several hosts is one entry, and a plain ok has no entry', () => {
   const report = data(failedRun());
-  const entry = (resource: string) => row(report, resource).map((cell) => cell && report.entries.get(cell)?.id);
+  const entry = (resource: string) =>
+    row(report, resource).map((cell) => cell && report.entries.get(cell)?.id);
   const [first, second, failed] = entry('packages docker-ce');
   expect(first).toBe(second);
   expect(failed).not.toBe(first);
@@ -85,7 +86,10 @@ test('a killed run shows its unfinished task and the last progress', () => {
 test('the ending follows the exit code', () => {
   const ending = (events: readonly TimedEvent[]) => endingOf(recorded(events));
   expect(ending(failedRun())).toEqual({ kind: 'failed', text: 'failed: rpc-2' });
-  expect(ending(checkRun())).toEqual({ kind: 'unreachable', text: 'unreachable: rpc-3; 4 pending, 2 unknown' });
+  expect(ending(checkRun())).toEqual({
+    kind: 'unreachable',
+    text: 'unreachable: rpc-3; 4 pending, 2 unknown',
+  });
   expect(ending(killedRun()).kind).toBe('open');
   const quiet = (outcome: 'ok' | 'changed' | 'pending', check: boolean, interrupted = false) => {
     const run = new ScriptedRun(0);

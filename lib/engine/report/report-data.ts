@@ -42,7 +42,9 @@ export function reportData(events: readonly RecordedEvent[]): ReportData {
   const started = eventOf(events, 'run-started');
   if (!started) throw new TypeError('these events have no start of a run');
   // A host may occur in events alone.
-  const names = [...new Set([...started.hosts, ...events.flatMap((event) => ('host' in event ? event.host : []))])];
+  const names = [
+    ...new Set([...started.hosts, ...events.flatMap((event) => ('host' in event ? event.host : []))]),
+  ];
   const rows = matrixOf(events);
   const timelines = timelineOf(events, names);
   return {
@@ -51,7 +53,9 @@ export function reportData(events: readonly RecordedEvent[]): ReportData {
     ending: endingOf(events),
     error: eventOf(events, 'run-failed')?.error,
     skipped: events.filter((event) => event.type === 'play-skipped'),
-    hosts: new Map(names.map((name, at) => [name, hostOf(name, `h${at}`, events, timelines.get(name) ?? [])])),
+    hosts: new Map(
+      names.map((name, at) => [name, hostOf(name, `h${at}`, events, timelines.get(name) ?? [])]),
+    ),
     rows,
     entries: entriesOf(rows, names),
   };

@@ -52,9 +52,13 @@ test('without scripts the page has failures first, then changes, warnings, all t
     'restored from 2024-11-18',
   ])
     expect(markup).toContain(shown);
-  expect(textOf(markup)).toContain('packages docker-ce, docker-ce-cli, containerd.io failed; 11 left; next: packages');
+  expect(textOf(markup)).toContain(
+    'packages docker-ce, docker-ce-cli, containerd.io failed; 11 left; next: packages',
+  );
   expect(textOf(page(checkRun()))).toContain('docker compose --project-directory /opt/rpc-node up --detach');
-  expect(textOf(page(killedRun()))).toContain('last reported at 16:58:42 UTC: restoring 1.7 GiB of 6.0 GiB (27%)');
+  expect(textOf(page(killedRun()))).toContain(
+    'last reported at 16:58:42 UTC: restoring 1.7 GiB of 6.0 GiB (27%)',
+  );
 });
 
 test('every link has a target on the page', () => {
@@ -71,20 +75,26 @@ test('cause and hint are separate, in a note as in an error', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a']);
   const hint = 'systemd runs the units of the node: use a host that boots with it';
-  run.done('a', 'p', 'preflight', 'systemd is the first process', { outcome: 'failed', note: `it is not\n${hint}` });
+  run.done('a', 'p', 'preflight', 'systemd is the first process', {
+    outcome: 'failed',
+    note: `it is not\n${hint}`,
+  });
   const error = Object.assign(new Error('systemd: it is not'), { hint });
   run.done('a', 'p', 'preflight', 'systemd', { outcome: 'failed', error });
   run.finished(['a']);
   const markup = page(run.events());
   expect(markup).toContain(`<p>it is not<br><b>Hint:</b> <span class="hint">${hint}</span></p>`);
-  expect(markup).toContain(`<pre class="error">it is not</pre><p><b>Hint:</b> <span class="hint">${hint}</span></p>`);
+  expect(markup).toContain(
+    `<pre class="error">it is not</pre><p><b>Hint:</b> <span class="hint">${hint}</span></p>`,
+  );
 });
 
 test('a skipped play, a host that stopped for another reason and the error of a run are shown', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a', 'b']);
   run.emit({ type: 'play-skipped', play: 'rpc', why: 'it needs "database"' }, 1);
-  for (const host of ['a', 'b']) run.emit({ type: 'host-stopped', host, play: 'rpc', why: 'the plan ended' }, 1);
+  for (const host of ['a', 'b'])
+    run.emit({ type: 'host-stopped', host, play: 'rpc', why: 'the plan ended' }, 1);
   run.emit({ type: 'run-failed', error: new Error('the plan no longer holds') }, 2);
   const text = textOf(page(run.events()));
   for (const shown of [
@@ -101,7 +111,12 @@ test('a run with only its start recorded has a page', () => {
   const run = new ScriptedRun(0);
   run.started('deploy', 'lab', ['a']);
   const text = textOf(page(run.events()));
-  for (const shown of ['no end is recorded', 'Nothing failed.', 'No task was reported.', 'No time is recorded.'])
+  for (const shown of [
+    'no end is recorded',
+    'Nothing failed.',
+    'No task was reported.',
+    'No time is recorded.',
+  ])
     expect(text).toContain(shown);
 });
 
@@ -121,6 +136,7 @@ test('a page of ten thousand cells stays small, and the same result of a hundred
   const hosts = Array.from({ length: 100 }, (_, at) => `rpc-${at}`);
   run.started('deploy', 'lab', hosts);
   const differences = [{ what: 'content', was: '', wanted: 'one line\n'.repeat(500) }];
-  for (const host of hosts) run.done(host, 'p', 'r', 'file /etc/x', { outcome: 'changed', seconds: 1, differences });
+  for (const host of hosts)
+    run.done(host, 'p', 'r', 'file /etc/x', { outcome: 'changed', seconds: 1, differences });
   expect(page(run.events()).length).toBeLessThan(150_000);
 });

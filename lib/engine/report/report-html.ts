@@ -14,12 +14,19 @@ import type { RecordedEvent } from './recorded-event.ts';
 import { type ReportData, reportData } from './report-data.ts';
 
 /** A shape beside the colour of the end. */
-const endingSigns = { failed: '✖', unreachable: '✖', interrupted: '■', open: '■', pending: '△', converged: '✔' };
+const endingSigns = {
+  failed: '✖',
+  unreachable: '✖',
+  interrupted: '■',
+  open: '■',
+  pending: '△',
+  converged: '✔',
+};
 
 /**
- * A run as one page that opens from disk and loads nothing. It is readable without scripts and without styles; its only script
- * filters. All texts may come from remote machines: they are escaped, and a policy in the page allows no other script or style,
- * and no request.
+ * A run as one page that opens from disk and loads nothing. It is readable without scripts and
+ * without styles; its only script filters. All texts may come from remote machines: they are
+ * escaped, and a policy in the page allows no other script or style, and no request.
  */
 export function reportHtml(events: readonly RecordedEvent[]): string {
   const report = reportData(events);
@@ -77,7 +84,10 @@ function header({ started, end, ending, hosts, rows }: ReportData): Html {
 </header>`;
 }
 
-/** The number of occurrences of each outcome. A script makes a filter of it, and shows the fields that need a script. */
+/**
+ * The number of occurrences of each outcome. A script makes a filter of it, and shows the fields
+ * that need a script.
+ */
 function summary({ hosts, rows }: ReportData): Html {
   const counts = new Map<string, number>();
   for (const { outcome } of rows.flatMap(({ cells }) => [...cells.values()]))

@@ -20,7 +20,13 @@ import { type RunRecordOptions, runRecord } from './run-record.ts';
 
 const start = Date.UTC(2024, 10, 21, 16, 42, 35, 120);
 const task = { host: 'db-1', play: 'a', role: 'snapshot', resource: 'restored' };
-const started: RunEvent = { type: 'run-started', playbook: 'deploy', inventory: 'lab', check: false, hosts: ['db-1'] };
+const started: RunEvent = {
+  type: 'run-started',
+  playbook: 'deploy',
+  inventory: 'lab',
+  check: false,
+  hosts: ['db-1'],
+};
 const stopping: RunEvent = { type: 'stopping' };
 
 /** Gives the descriptor with which this process has a file open to another file. */
@@ -81,7 +87,8 @@ test.skipIf(process.getuid?.() !== 0)("what root records in another user's proje
   onTestFinished(() => void vi.unstubAllEnvs());
   const { made, folder } = record({ folder: join(project, '.runs') });
   made.listener(started);
-  for (const path of [folder, made.path ?? '']) expect(statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
+  for (const path of [folder, made.path ?? ''])
+    expect(statSync(path)).toMatchObject({ uid: 1234, gid: 1235 });
 });
 
 test('two runs in one second have separate files, and the name of an inventory is made safe', () => {
@@ -132,7 +139,8 @@ test('progress of long work is recorded less often for each host, so that the fi
   for (let passed = 0; passed < hours * 3600; passed += 0.5) {
     clock.at = from + passed * 1000;
     emit({ type: 'progress', task, progress: { what: 'restoring', done: passed } });
-    if (passed < 10) emit({ type: 'progress', task: { ...task, host: 'db-2' }, progress: { what: 'copying' } });
+    if (passed < 10)
+      emit({ type: 'progress', task: { ...task, host: 'db-2' }, progress: { what: 'copying' } });
   }
   const lines = readFileSync(made.path ?? '', 'utf8')
     .trimEnd()

@@ -17,7 +17,9 @@ export interface RunRecordOptions {
   readonly folder: string;
   /** The inventory's name. */
   readonly inventory: string;
-  /** Whether the run is in check mode. Its record never replaces one of a run that changes hosts. */
+  /**
+   * Whether the run is in check mode. Its record never replaces one of a run that changes hosts.
+   */
   readonly check: boolean;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -30,10 +32,12 @@ export interface RunRecordOptions {
 }
 
 /**
- * Writes the events of a run into a separate file, line by line (docs/events.md), so that a killed run leaves its
- * events so far. A full disk or an unwritable folder is reported once and never stops the run.
+ * Writes the events of a run into a separate file, line by line (docs/events.md), so that a killed
+ * run leaves its events so far. A full disk or an unwritable folder is reported once and never
+ * stops the run.
  *
- * @throws Problem where the folder is a link, or another user could change it: before anything is written
+ * @throws Problem where the folder is a link, or another user could change it: before anything is
+ * written
  */
 export function runRecord(options: RunRecordOptions) {
   const { folder, now = Date.now, complain = console.error } = options;
@@ -57,9 +61,11 @@ export function runRecord(options: RunRecordOptions) {
       fs.appendFileSync(record.file, `${eventLine(event, at)}\n`);
       written += 1;
     } catch (error) {
-      // A record with a gap would be misleading: it ends where the first line could not be written.
+      // A record with a gap would be misleading: it ends where the first line could not be
+      // written.
       lost = true;
-      const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
+      const what =
+        written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
       const code = errorCode(error);
       complain(`${what}: ${record?.path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
       // Otherwise an empty file would be listed as the newest record.
@@ -98,7 +104,10 @@ function giveFolderToOwner(path: string): void {
   fs.closeSync(folder);
 }
 
-/** Uses a free name, follows no link. Of two runs that start in one second, the later gets the name of the next second. */
+/**
+ * Uses a free name, follows no link. Of two runs that start in one second, the later gets the name
+ * of the next second.
+ */
 function create(at: number, { folder, inventory, check }: RunRecordOptions): OpenRecord {
   for (let start = at; ; start += 1000) {
     const time = new Date(start).toISOString().replace(/[-:]|\.\d+/g, '');
@@ -119,7 +128,9 @@ function removeOld(options: RunRecordOptions, complain: (line: string) => void):
   }
 }
 
-/** Removes the oldest records, and the reports beside them. Files with other names are not ours. */
+/**
+ * Removes the oldest records, and the reports beside them. Files with other names are not ours.
+ */
 function removeOldest({ folder, keep = kept, keepInAll = keptInAll }: RunRecordOptions): void {
   const records = recordsIn(folder);
   const sameKind = new Map<string, FoundRecord[]>();
@@ -135,7 +146,10 @@ function removeOldest({ folder, keep = kept, keepInAll = keptInAll }: RunRecordO
   }
 }
 
-/** Milliseconds between two progress events of one host: from a second in short work to ten in long work. */
+/**
+ * Milliseconds between two progress events of one host: from a second in short work to ten in long
+ * work.
+ */
 const betweenProgress = { least: 1000, most: 10_000, share: 1 / 60 };
 
 /**
@@ -149,7 +163,10 @@ function thinProgress(): (event: RunEvent, at: number) => boolean {
     if (event.type !== 'progress') return true;
     const { host } = event.task;
     const lasted = at - (started.get(host) ?? at);
-    const wait = Math.min(betweenProgress.most, Math.max(betweenProgress.least, lasted * betweenProgress.share));
+    const wait = Math.min(
+      betweenProgress.most,
+      Math.max(betweenProgress.least, lasted * betweenProgress.share),
+    );
     if (at - (last.get(host) ?? Number.NEGATIVE_INFINITY) < wait) return false;
     last.set(host, at);
     return true;

@@ -1,6 +1,9 @@
 import { eventOf, type RecordedEvent } from './recorded-event.ts';
 
-/** One activity of a host. Times are milliseconds since 1970; `label` is the play, or why it waited or stopped. */
+/**
+ * One activity of a host. Times are milliseconds since 1970; `label` is the play, or why it waited
+ * or stopped.
+ */
 export interface Stretch {
   readonly kind: 'connect' | 'look' | 'play' | 'wait' | 'unreachable' | 'stopped';
   readonly from: number;
@@ -18,7 +21,10 @@ interface Phase {
 /** A shorter wait is not shown. Milliseconds, and as a share of the whole run. */
 const shortest = { wait: 500, share: 0.004 };
 
-/** The activities of each host: connecting, checking, its plays, and between them the host that it waited for. */
+/**
+ * The activities of each host: connecting, checking, its plays, and between them the host that it
+ * waited for.
+ */
 export function timelineOf(
   events: readonly RecordedEvent[],
   hosts: readonly string[],
@@ -63,14 +69,18 @@ function checkEnds(events: readonly RecordedEvent[], hosts: readonly string[], f
   return new Map(connected.map((host) => [host, eventOf(events, 'host-looked', host)?.time ?? fallback]));
 }
 
-/** A host ends a play with its last event in it, or with the run if it was interrupted in the middle of a task. */
+/**
+ * A host ends a play with its last event in it, or with the run if it was interrupted in the
+ * middle of a task.
+ */
 function playsOf(events: readonly RecordedEvent[], end: number): Phase[] {
   return events.flatMap((started): Phase[] => {
     if (started.type !== 'play-started') return [];
     const ends = new Map(started.hosts.map((host) => [host, started.time]));
     const busy = new Set<string>();
     for (const event of events) {
-      if (!('play' in event) || !('host' in event) || event.play !== started.play || !ends.has(event.host)) continue;
+      if (!('play' in event) || !('host' in event) || event.play !== started.play || !ends.has(event.host))
+        continue;
       ends.set(event.host, event.time);
       if (event.type === 'resource-started') busy.add(event.host);
       else if (event.type !== 'progress') busy.delete(event.host);
@@ -83,7 +93,12 @@ function playsOf(events: readonly RecordedEvent[], end: number): Phase[] {
 /**
  * @param checked when the host had checked its tasks
  */
-function connectingOf(host: string, events: readonly RecordedEvent[], start: number, checked: number): Stretch[] {
+function connectingOf(
+  host: string,
+  events: readonly RecordedEvent[],
+  start: number,
+  checked: number,
+): Stretch[] {
   const connected = eventOf(events, 'host-connected', host);
   if (connected) {
     const { time, seconds } = connected;
@@ -93,13 +108,19 @@ function connectingOf(host: string, events: readonly RecordedEvent[], start: num
     ];
   }
   const unreachable = eventOf(events, 'host-unreachable', host);
-  return unreachable ? [{ kind: 'unreachable', from: start, to: unreachable.time, label: 'unreachable' }] : [];
+  return unreachable
+    ? [{ kind: 'unreachable', from: start, to: unreachable.time, label: 'unreachable' }]
+    : [];
 }
 
 /**
- * @returns the waits of a host between two times: in each phase, for the host that was busy longest
+ * @returns the waits of a host between two times: in each phase, for the host that was busy
+ * longest
  */
-function waitsIn(phases: readonly Phase[], least: number): (host: string, from: number, to: number) => Stretch[] {
+function waitsIn(
+  phases: readonly Phase[],
+  least: number,
+): (host: string, from: number, to: number) => Stretch[] {
   return (host, from, to) =>
     phases.flatMap(({ name, from: began, ends }): Stretch[] => {
       const [slowest] = [...ends].filter(([other]) => other !== host).sort(([, a], [, b]) => b - a);

@@ -6,11 +6,13 @@ import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
 
 /**
- * Writes the report of a record, mode 0600, because it names hosts and shows their files. An older report is replaced.
+ * Writes the report of a record, mode 0600, because it names hosts and shows their files. An older
+ * report is replaced.
  *
  * @param record path of a run record, or of the output of `--json`
  * @param out path of the page
- * @throws Problem for a record that cannot be read (with file and line), and where the page cannot be written
+ * @throws Problem for a record that cannot be read (with file and line), and where the page cannot
+ * be written
  */
 export function writeReport(record: string, out: string): void {
   const html = reportHtml(readRecord(record));

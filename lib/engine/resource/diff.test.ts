@@ -55,7 +55,8 @@ test('control characters are escaped', () => {
 });
 
 test('the diff of two long, entirely different texts is quick', async () => {
-  const text = (seed: number) => Array.from({ length: 20_000 }, (_, at) => `${(at * seed) % 104_729}\n`).join('');
+  const text = (seed: number) =>
+    Array.from({ length: 20_000 }, (_, at) => `${(at * seed) % 104_729}\n`).join('');
   const [was, wanted] = [text(7919), text(6101)];
   expect(await cpuSeconds(() => expect(content(was, wanted).length).toBeGreaterThan(0))).toBeLessThan(3);
 });
@@ -65,8 +66,8 @@ test('equal texts have no diff', () => {
 });
 
 test('a long line is cut', () => {
-  const [first = '', line = ''] = diffLines([{ what: 'content', was: 'a', wanted: 'x'.repeat(1000) }]).filter((text) =>
-    /^(content|\+)/.test(text),
+  const [first = '', line = ''] = diffLines([{ what: 'content', was: 'a', wanted: 'x'.repeat(1000) }]).filter(
+    (text) => /^(content|\+)/.test(text),
   );
   expect(first).toBe('content:');
   expect(line).toBe(`+${'x'.repeat(238)}…`);

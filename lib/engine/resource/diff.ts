@@ -15,9 +15,9 @@ const sideBySide = 80;
 const timeout = 500;
 
 /**
- * Differences as lines to print: `what: was -> wanted` for short values, a unified diff for texts, where lines start with
- * `+`, `-`, a space or `@@`. Control characters are escaped, so that a file of a host cannot control the terminal. Secrets are masked before
- * a long line is cut.
+ * Differences as lines to print: `what: was -> wanted` for short values, a unified diff for texts,
+ * where lines start with `+`, `-`, a space or `@@`. Control characters are escaped, so that a file
+ * of a host cannot control the terminal. Secrets are masked before a long line is cut.
  */
 export function diffLines(differences: readonly Difference[]): string[] {
   return differences.flatMap((difference) => linesOf(difference)).map(cut);
@@ -31,7 +31,10 @@ function linesOf({ what, was, wanted }: Difference): string[] {
   return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
 }
 
-/** A unified diff, line by line; undefined if the texts are so different that it would take too long. */
+/**
+ * A unified diff, line by line; undefined if the texts are so different that it would take too
+ * long.
+ */
 export function textDiff(was: string, wanted: string): string[] | undefined {
   const patch = structuredPatch('', '', was, wanted, undefined, undefined, { context, timeout });
   return patch?.hunks.flatMap((hunk) => [

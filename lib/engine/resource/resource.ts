@@ -9,7 +9,10 @@ export interface Difference {
   readonly wanted: string;
 }
 
-/** What ends drift: the steps in order, made from what the check saw; or why nothing is changed, if that could lose something. */
+/**
+ * What ends drift: the steps in order, made from what the check saw; or why nothing is changed, if
+ * that could lose something.
+ */
 export type Change = readonly Step[] | Problem;
 
 /** The result of a check. */
@@ -31,7 +34,8 @@ export const ok: Verdict = { is: 'ok' };
 
 /** Drift as a sentence (`not accepting connections`) or as differences, and what ends it. */
 export function drift(difference: string | readonly Difference[], change?: Change): Verdict {
-  const seen = typeof difference === 'string' ? { differences: [], note: difference } : { differences: difference };
+  const seen =
+    typeof difference === 'string' ? { differences: [], note: difference } : { differences: difference };
   return { is: 'drift', ...seen, ...(change && { change }) };
 }
 
@@ -40,10 +44,14 @@ export function warning(what: string): Verdict {
   return { is: 'drift', differences: [], note: what, warns: true };
 }
 
-/** Whether what a check found is reported as a warning: the run goes on, and nothing is changed. */
+/**
+ * Whether what a check found is reported as a warning: the run goes on, and nothing is changed.
+ */
 export function isWarning(resource: Resource, seen: Verdict): boolean {
   return (
-    seen.is === 'drift' && resource.expects !== undefined && (resource.expects === 'should' || seen.warns === true)
+    seen.is === 'drift' &&
+    resource.expects !== undefined &&
+    (resource.expects === 'should' || seen.warns === true)
   );
 }
 
@@ -63,7 +71,8 @@ export function refused(what: string, hint: string): Verdict {
 }
 
 /**
- * @param until the condition that has to be met first, in the words of an operator: `docker is installed`
+ * @param until the condition that has to be met first, in the words of an operator: `docker is
+ * installed`
  */
 export function unknownUntil(until: string): Verdict {
   return { is: 'unknown', until };
@@ -72,37 +81,53 @@ export function unknownUntil(until: string): Verdict {
 /**
  * A thing that a host should have or be. It is a value: creating one changes nothing.
  *
- * `check` only reads, and answers drift with the change that ends it. After the change the same `check` has to be ok.
+ * `check` only reads, and answers drift with the change that ends it. After the change the same
+ * `check` has to be ok.
  */
 export interface Resource {
   /** A title in the words of an operator: `docker root is /data/docker`. Unique on a host. */
   readonly name: string;
   check(host: Reader): Promise<Verdict>;
-  /** Only kinds that have to look in between have it: see `Work`. It follows the steps of the change. */
+  /**
+   * Only kinds that have to look in between have it: see `Work`. It follows the steps of the
+   * change.
+   */
   work?(host: Writer): Promise<void>;
   /** Whether the end of `work` or of the steps is the proof: no check follows. */
   readonly provesItself?: true;
-  /** Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of `should` is a warning. */
+  /**
+   * Set on an expectation: the tool cannot fix it. Drift of `must` fails the host, drift of
+   * `should` is a warning.
+   */
   readonly expects?: 'must' | 'should';
   /** What the operator can do about a failed expectation. */
   readonly hint?: string;
-  /** The effects on the host when these differences are fixed, in the words that `follows` of others use. */
+  /**
+   * The effects on the host when these differences are fixed, in the words that `follows` of
+   * others use.
+   */
   changes?(differences: readonly Difference[]): readonly string[];
-  /** Changes of others after which this is done or checked again: check mode shows it beforehand. */
+  /**
+   * Changes of others after which this is done or checked again: check mode shows it beforehand.
+   */
   readonly follows?: readonly Following[];
   /** A condition that is checked before a change. The resource is not changed if it is not met. */
   readonly everyHost?: EveryHost;
 }
 
 /**
- * A resource that cannot say beforehand all that it does, as it has to look in between: it watches long work, waits for a server,
- * or moves data. A plan shows no commands of `work`. An expectation with `work` waits, also while it is unknown.
+ * A resource that cannot say beforehand all that it does, as it has to look in between: it watches
+ * long work, waits for a server, or moves data. A plan shows no commands of `work`. An expectation
+ * with `work` waits, also while it is unknown.
  */
 export interface Work extends Resource {
   work(host: Writer): Promise<void>;
 }
 
-/** A condition on every host of the inventory, inside and outside of the limit, before a resource is changed. */
+/**
+ * A condition on every host of the inventory, inside and outside of the limit, before a resource
+ * is changed.
+ */
 export interface EveryHost {
   /** A title: `no other synchronizer runs`. */
   readonly name: string;
@@ -110,9 +135,14 @@ export interface EveryHost {
    * Checks one host of the inventory, `host.name`.
    *
    * @param unseen hosts that could not be checked, and that the operator declares to be stopped
-   * @param reach another host of the inventory, by its name, for a check that compares two; undefined where it cannot be reached
+   * @param reach another host of the inventory, by its name, for a check that compares two;
+   * undefined where it cannot be reached
    */
-  check(host: Reader, unseen: readonly string[], reach: (name: string) => Reader | undefined): Promise<Verdict>;
+  check(
+    host: Reader,
+    unseen: readonly string[],
+    reach: (name: string) => Reader | undefined,
+  ): Promise<Verdict>;
   /** What the operator can do if it is not met. */
   readonly hint: string;
 }
@@ -130,7 +160,8 @@ interface Following {
  * The steps that end a verdict.
  *
  * @returns none where the work of the resource ends it
- * @throws the Problem of a change that could lose something, Failure for a requirement that only the operator can meet
+ * @throws the Problem of a change that could lose something, Failure for a requirement that only
+ * the operator can meet
  */
 export function stepsThatEnd(resource: Resource, verdict: Verdict): readonly Step[] {
   const change = verdict.is === 'drift' ? verdict.change : undefined;
@@ -141,7 +172,10 @@ export function stepsThatEnd(resource: Resource, verdict: Verdict): readonly Ste
 }
 
 /** A resource without a kind of its own. */
-export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: string, parts: Parts): Parts & Resource {
+export function task<Parts extends Pick<Resource, 'check' | 'work'>>(
+  name: string,
+  parts: Parts,
+): Parts & Resource {
   return { name, ...parts };
 }
 
@@ -152,7 +186,10 @@ export function task<Parts extends Pick<Resource, 'check' | 'work'>>(name: strin
  */
 export function expectation(
   name: string,
-  { severity = 'must', ...parts }: Pick<Resource, 'check' | 'hint'> & { readonly severity?: 'must' | 'should' },
+  {
+    severity = 'must',
+    ...parts
+  }: Pick<Resource, 'check' | 'hint'> & { readonly severity?: 'must' | 'should' },
 ): Resource {
   return { name, ...parts, expects: severity };
 }
@@ -172,7 +209,10 @@ export function describeVerdict(verdict: Verdict): string {
   }
 }
 
-/** Why an expectation is not met, and on a separate line what to do: what the verdict says, or else the expectation. */
+/**
+ * Why an expectation is not met, and on a separate line what to do: what the verdict says, or else
+ * the expectation.
+ */
 export function describeUnmet(resource: Resource, verdict: Verdict): string {
   const hint = refusalOf(verdict)?.hint || resource.hint;
   return [describeVerdict(verdict), ...(hint ? [hint] : [])].join('\n');
@@ -198,10 +238,14 @@ const attributes = ['mode', 'owner', 'group'];
 
 /** A change of the attributes alone does not matter to the readers of a file. */
 export function changesOfFile(path: string): (differences: readonly Difference[]) => readonly string[] {
-  return (differences) => (differences.every(({ what }) => attributes.includes(what)) ? [] : [fileChange(path)]);
+  return (differences) =>
+    differences.every(({ what }) => attributes.includes(what)) ? [] : [fileChange(path)];
 }
 
 /** A check of the program in a container is outdated after a change of the container. */
 export function checkedAgainAfter<R extends Resource>(resource: R, container: string): R {
-  return { ...resource, follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }] };
+  return {
+    ...resource,
+    follows: [{ what: containerChange(container), effect: 'is checked again', certain: true }],
+  };
 }

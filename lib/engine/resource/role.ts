@@ -3,7 +3,10 @@ import type { InventoryHost } from '../inventory/inventory.ts';
 import type { ImagePin } from './docker/docker-image.ts';
 import type { Resource } from './resource.ts';
 
-/** The files and images of an earlier state of a host, in place of those that follow from its variables. */
+/**
+ * The files and images of an earlier state of a host, in place of those that follow from its
+ * variables.
+ */
 export interface ReleaseContent {
   /** By the name of the file. */
   readonly texts: ReadonlyMap<string, string>;
@@ -11,13 +14,19 @@ export interface ReleaseContent {
   readonly pins: ReadonlyMap<string, ImagePin | undefined>;
 }
 
-/** The input of a role: the host, its variables and facts, every host of the inventory, and what else the run includes. */
+/**
+ * The input of a role: the host, its variables and facts, every host of the inventory, and what
+ * else the run includes.
+ */
 export interface Context<V> {
   readonly host: InventoryHost<V>;
   readonly vars: V;
   readonly facts: Facts;
   readonly hosts: readonly InventoryHost<V>[];
-  /** Whether a host and a role are part of the run: --limit, --role and --skip-role may leave them out. */
+  /**
+   * Whether a host and a role are part of the run: --limit, --role and --skip-role may leave them
+   * out.
+   */
   includes(host: string, role: string): boolean;
   /** The names of all roles that the host has in this run. */
   readonly roles?: ReadonlySet<string>;

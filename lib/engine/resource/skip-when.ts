@@ -3,8 +3,9 @@ import { ok, type Resource } from './resource.ts';
 type Goal = Pick<Resource, 'check'>;
 
 /**
- * A resource that is needed only to reach a goal, such as an archive to restore a database. Once the goal is reached, the resource is ok in
- * any state and is not checked: that saves an expensive check.
+ * A resource that is needed only to reach a goal, such as an archive to restore a database. Once
+ * the goal is reached, the resource is ok in any state and is not checked: that saves an expensive
+ * check.
  *
  * @example skipWhen(databaseIsRestored, packages('aria2'))
  */
@@ -19,7 +20,8 @@ export function skipWhen(goal: Goal, resource: Resource): Resource {
 }
 
 /**
- * A resource with a substitute, such as another program for the same purpose. Both are checked in one request.
+ * A resource with a substitute, such as another program for the same purpose. Both are checked in
+ * one request.
  *
  * @example okWhen(timesyncdIsEnough, service('chrony'))
  */

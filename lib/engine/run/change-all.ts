@@ -9,7 +9,10 @@ import { countOf } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 import type { TurnTaking } from './turn-taking.ts';
 
-/** Makes the changes in order, play by play. The hosts of a play work in parallel, unless it is serial. */
+/**
+ * Makes the changes in order, play by play. The hosts of a play work in parallel, unless it is
+ * serial.
+ */
 export async function changeAll<V>(
   playbook: Playbook<V>,
   inventory: Inventory<V>,
@@ -48,7 +51,8 @@ export async function changeAll<V>(
     emit({ type: 'play-started', play: play.name, hosts: ready.map((host) => host.name) });
     const why = await changePlay(play, hosts, ready, [...lost, ...gone.map((host) => host.name)], options);
     const stopped = ready.filter((host) => host.stopped);
-    if (stopped.length > 0) broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
+    if (stopped.length > 0)
+      broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
     const all = why ?? (play.anyErrorsFatal && stopped.length > 0 ? broken.get(play.name) : undefined);
     if (all === undefined) continue;
     for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${all}`);
@@ -83,7 +87,8 @@ async function changePlay<V>(
     );
   await change(free);
   for (const [at, batch] of batches.entries()) {
-    const most = play.maxFail === undefined ? ready.length : countOf(play.maxFail, ready.length + gone.length);
+    const most =
+      play.maxFail === undefined ? ready.length : countOf(play.maxFail, ready.length + gone.length);
     const first = at === 1 && batches[0]?.some((host) => host.stopped);
     if (!options.stop.aborted && (first || failed().length > most)) {
       const limit = first ? 'a failure in the first batch ends the run' : `at most ${most} may`;

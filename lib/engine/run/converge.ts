@@ -1,6 +1,12 @@
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
-import { describeUnmet, type EveryHost, isWarning, stepsThatEnd, type Verdict } from '../resource/resource.ts';
+import {
+  describeUnmet,
+  type EveryHost,
+  isWarning,
+  stepsThatEnd,
+  type Verdict,
+} from '../resource/resource.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
 import type { ConfirmEach, RunOptions } from './run-options.ts';
 import { changesTogether, changeTogether, didNotConverge, mostTogether, travelsAlone } from './together.ts';
@@ -23,9 +29,10 @@ export interface ChangeOptions {
 }
 
 /**
- * Converges a host's tasks in order. The first failure ends it, because later tasks depend on earlier ones.
- * No task is judged by a check from before the last change, and none fails as unknown by a check that was made for an earlier task.
- * The request that proves a change also checks the next tasks.
+ * Converges a host's tasks in order. The first failure ends it, because later tasks depend on
+ * earlier ones. No task is judged by a check from before the last change, and none fails as
+ * unknown by a check that was made for an earlier task. The request that proves a change also
+ * checks the next tasks.
  *
  * @param taskRuns checked already, maybe before the host's last change
  * @param options whether to stop before the next change, and whether it may be made
@@ -40,7 +47,8 @@ export async function converge(
     const taskRun = taskRuns[at];
     if (!taskRun) break;
     if (options.stop.aborted) return 'interrupted';
-    // An unknown state was read beside its condition, which may be met since: it is a failure only if it stays.
+    // An unknown state was read beside its condition, which may be met since: it is a failure only
+    // if it stays.
     const isOutdated = taskRun.seenIn !== host.state || taskRun.seen?.is === 'unknown';
     const rest = taskRuns.slice(at);
     if (isOutdated) await host.check(next(rest));
@@ -67,7 +75,12 @@ function fits({ task, resource, seen }: TaskRun, { confirmEach, refuses }: Chang
 /**
  * @returns why the host stops here, or undefined
  */
-async function convergeOne(host: HostRun, taskRun: TaskRun, rest: readonly TaskRun[], options: ChangeOptions) {
+async function convergeOne(
+  host: HostRun,
+  taskRun: TaskRun,
+  rest: readonly TaskRun[],
+  options: ChangeOptions,
+) {
   const { seen, task, resource } = taskRun;
   const failure = `${task.resource} failed`;
   if (!seen || seen.is === 'error') {
@@ -115,7 +128,8 @@ async function convergeOne(host: HostRun, taskRun: TaskRun, rest: readonly TaskR
 }
 
 /**
- * @throws Failure where the plan that the run follows has another change, or none: it showed only after another change
+ * @throws Failure where the plan that the run follows has another change, or none: it showed only
+ * after another change
  */
 function vet({ task, resource, turn }: TaskRun, seen: Verdict, { refuses }: ChangeOptions): void {
   // A plan that showed less keeps no host from leaving before its changes.
@@ -173,7 +187,8 @@ async function change(
 }
 
 /**
- * Makes the change of one task in a request of its own, then does the work of its resource, and proves both by the check.
+ * Makes the change of one task in a request of its own, then does the work of its resource, and
+ * proves both by the check.
  *
  * @returns false where the check is out of date or the run is stopped: nothing was changed then
  * @throws the Problem or the error of the change or of the work
@@ -206,8 +221,8 @@ async function makeAlone(
 }
 
 /**
- * The first task and the following ones, up to some changes ahead by the last check. After one that travels alone all others are checked
- * again, so it is the last.
+ * The first task and the following ones, up to some changes ahead by the last check. After one
+ * that travels alone all others are checked again, so it is the last.
  */
 function next(taskRuns: readonly TaskRun[]): readonly TaskRun[] {
   let left = mostTogether;

@@ -78,7 +78,10 @@ export type RunEvent =
       /** Check mode: the commands that it would run, secrets redacted. */
       readonly commands: readonly string[];
     }
-  /** Ended by an error that is not a host's: bad input that showed late, a stale plan. No summary follows. */
+  /**
+   * Ended by an error that is not a host's: bad input that showed late, a stale plan. No summary
+   * follows.
+   */
   | { readonly type: 'run-failed'; readonly error: unknown }
   | {
       readonly type: 'run-finished';

@@ -82,12 +82,14 @@ class World {
       }
       if (command.includes('mkdir lock')) {
         const holder = this.lockedBy.get(name);
-        if (holder !== undefined) return `held\n3\n${JSON.stringify({ ...elsewhere, token: holder, who: holder })}`;
+        if (holder !== undefined)
+          return `held\n3\n${JSON.stringify({ ...elsewhere, token: holder, who: holder })}`;
         this.lockedBy.set(name, 'us');
         this.note(`lock ${name}`);
         return 'taken\n0';
       }
-      if (command.includes('touch lock/holder')) return { exitCode: this.lockedBy.get(name) === 'us' ? 0 : 1 };
+      if (command.includes('touch lock/holder'))
+        return { exitCode: this.lockedBy.get(name) === 'us' ? 0 : 1 };
       if (command.includes('rm -rf lock')) {
         if (this.lockedBy.get(name) === 'us') this.lockedBy.delete(name);
         this.note(`unlock ${name}`);
@@ -111,7 +113,10 @@ class World {
   }
 }
 
-const elsewhere = { ...thisHolder('deploy', 'stale', 0), process: { pid: 1, start: '1', machine: 'another' } };
+const elsewhere = {
+  ...thisHolder('deploy', 'stale', 0),
+  process: { pid: 1, start: '1', machine: 'another' },
+};
 
 function inventoryOf(names: readonly string[]): Inventory<object> {
   const hosts = names.map((name) => ({ name, groups: [name], connection: thisMachine, vars: {} }));
@@ -141,7 +146,13 @@ async function runIn(world: World, options: Partial<RunOptions> = {}) {
   ).catch((error: unknown) => error as Error);
   const done = events.flatMap((event) =>
     event.type === 'resource-done'
-      ? [{ what: `${event.task.host} ${event.task.resource} ${event.outcome}`, error: event.error, note: event.note }]
+      ? [
+          {
+            what: `${event.task.host} ${event.task.resource} ${event.outcome}`,
+            error: event.error,
+            note: event.note,
+          },
+        ]
       : [],
   );
   return { result, events, done, only: done.find(({ what }) => what.startsWith('db only')) };
@@ -188,7 +199,10 @@ test.each(narrow)(
     const world = new World();
     world.away.add('b');
     const { only, events } = await runIn(world, { ...options, assumedStopped: new Set(['b']) });
-    expect(only).toMatchObject({ what: 'db only changed', note: 'missing; b not checked: assumed to be stopped' });
+    expect(only).toMatchObject({
+      what: 'db only changed',
+      note: 'missing; b not checked: assumed to be stopped',
+    });
     expect(world.log).toContain('look db without b');
     expect(events[0]).toMatchObject({ type: 'run-started', assumedStopped: ['b'] });
   },
@@ -274,8 +288,13 @@ test('check mode says that the change is refused, locks nothing, and changes not
   const world = new World();
   world.has.add('only b');
   const { only, result } = await runIn(world, { ...limited, check: true });
-  expect(only).toMatchObject({ what: 'db only failed', error: { message: 'there is no other: b: it is here' } });
-  expect(result).toMatchObject({ plans: [{ host: 'db', tasks: [{ outcome: 'pending' }, { outcome: 'failed' }] }] });
+  expect(only).toMatchObject({
+    what: 'db only failed',
+    error: { message: 'there is no other: b: it is here' },
+  });
+  expect(result).toMatchObject({
+    plans: [{ host: 'db', tasks: [{ outcome: 'pending' }, { outcome: 'failed' }] }],
+  });
   expect(world.log.filter((what) => /^(lock|make)/.test(what))).toEqual([]);
 });
 
@@ -318,7 +337,10 @@ test.each(narrow)(
     world.lockedBy.set('b', other);
     const { result } = await runIn(world, options);
     expect(result).toBeInstanceOf(Problem);
-    expect(result).toMatchObject({ code: 5, message: expect.stringMatching(/^b is locked by somebody@elsewhere /) });
+    expect(result).toMatchObject({
+      code: 5,
+      message: expect.stringMatching(/^b is locked by somebody@elsewhere /),
+    });
     expect(world.log).not.toContain('make only db');
     expect([...world.lockedBy]).toEqual([['b', other]]);
   },

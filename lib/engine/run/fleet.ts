@@ -26,8 +26,8 @@ export interface FleetRun<V> {
 }
 
 /**
- * All hosts of an inventory. Hosts outside of the run's limit are connected only when a resource with a condition for every host has
- * to be changed.
+ * All hosts of an inventory. Hosts outside of the run's limit are connected only when a resource
+ * with a condition for every host has to be changed.
  */
 export class Fleet<V> {
   readonly #run: FleetRun<V>;
@@ -39,18 +39,23 @@ export class Fleet<V> {
     this.#run = run;
   }
 
-  /** Checks the condition for a plan, without locks. A host that was unreachable in this run is not tried again. */
+  /**
+   * Checks the condition for a plan, without locks. A host that was unreachable in this run is not
+   * tried again.
+   */
   check(condition: EveryHost): Promise<FleetVerdict> {
     return this.#serialize(async () => this.#check(condition, await this.reach(this.#run.inventory)));
   }
 
   /**
-   * Makes a change while the condition holds: locks all reachable hosts, checks them, makes the change, and releases the locks that
-   * the run did not have before. One such change runs at a time.
+   * Makes a change while the condition holds: locks all reachable hosts, checks them, makes the
+   * change, and releases the locks that the run did not have before. One such change runs at a
+   * time.
    *
    * @param change makes the change and checks it
    * @returns a note about hosts that were not checked
-   * @throws Problem where the condition is not met, or another run has the lock of a host (exit code 5); nothing was changed then
+   * @throws Problem where the condition is not met, or another run has the lock of a host (exit
+   * code 5); nothing was changed then
    */
   change(condition: EveryHost, change: () => Promise<void>): Promise<string | undefined> {
     return this.#serialize(async () => {
@@ -118,7 +123,10 @@ export class Fleet<V> {
     return reached;
   }
 
-  /** Locks the hosts that the run has not locked. A host that cannot be locked counts as unreachable. */
+  /**
+   * Locks the hosts that the run has not locked. A host that cannot be locked counts as
+   * unreachable.
+   */
   async #lockRemaining(reached: Map<string, Session>): Promise<Locks | undefined> {
     const { lock } = this.#run.options;
     if (!lock) return undefined;
@@ -145,14 +153,21 @@ export class Fleet<V> {
     const unreachable = inventory.map(({ name }) => name).filter((name) => !reached.has(name));
     const assumedStopped = unreachable.filter((name) => options.assumedStopped?.has(name));
     const unchecked = new Map(
-      unreachable.filter((name) => !assumedStopped.includes(name)).map((name) => [name, this.#errors.get(name)]),
+      unreachable
+        .filter((name) => !assumedStopped.includes(name))
+        .map((name) => [name, this.#errors.get(name)]),
     );
     const checked = await Promise.all(
       inventory.map(async ({ name }): Promise<(readonly [string, Verdict])[]> => {
         const session = reached.get(name);
         if (!session) return [];
         try {
-          return [[name, await condition.check(session.reader, assumedStopped, (other) => reached.get(other)?.reader)]];
+          return [
+            [
+              name,
+              await condition.check(session.reader, assumedStopped, (other) => reached.get(other)?.reader),
+            ],
+          ];
         } catch (error) {
           unchecked.set(name, error);
           return [];
@@ -162,9 +177,13 @@ export class Fleet<V> {
     // In the order of the inventory, whichever host answers first.
     const verdicts = checked.flat();
     const drifting = verdicts.filter(([, { is }]) => is === 'drift');
-    const until = verdicts.flatMap(([name, seen]) => (seen.is === 'unknown' ? [`${seen.until} on ${name}`] : []));
+    const until = verdicts.flatMap(([name, seen]) =>
+      seen.is === 'unknown' ? [`${seen.until} on ${name}`] : [],
+    );
     const note =
-      assumedStopped.length > 0 ? `${assumedStopped.join(', ')} not checked: assumed to be stopped` : undefined;
+      assumedStopped.length > 0
+        ? `${assumedStopped.join(', ')} not checked: assumed to be stopped`
+        : undefined;
     const answer = { until: until[0], note };
     if (drifting.length > 0) return { ...answer, refused: preconditionFailed(condition, drifting) };
     return { ...answer, refused: unchecked.size > 0 ? preconditionUnknown(condition, unchecked) : undefined };
@@ -194,13 +213,18 @@ async function isAlive({ reader }: Session): Promise<boolean> {
   }
 }
 
-function preconditionFailed({ name, hint }: EveryHost, drifting: readonly (readonly [string, Verdict])[]): Problem {
+function preconditionFailed(
+  { name, hint }: EveryHost,
+  drifting: readonly (readonly [string, Verdict])[],
+): Problem {
   const seen = drifting.map(([host, verdict]) => `${host}: ${describeVerdict(verdict)}`).join('; ');
   const hints = drifting.map(([, verdict]) => ownHint(verdict) ?? hint);
   return new Failure(`${name}: ${seen}`, { hint: [...new Set(hints)].join('\n') });
 }
 
-/** What to do about what was seen on one host, where that is another thing than for the condition. */
+/**
+ * What to do about what was seen on one host, where that is another thing than for the condition.
+ */
 function ownHint(verdict: Verdict): string | undefined {
   return verdict.is === 'drift' && verdict.change instanceof Problem ? verdict.change.hint : undefined;
 }

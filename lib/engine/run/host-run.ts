@@ -76,7 +76,10 @@ export class HostRun {
     return this.session.writerFor(report, () => this.#takeFirst());
   }
 
-  /** Sets what the host runs once, before the first change and in the same request: the first line of its journal. */
+  /**
+   * Sets what the host runs once, before the first change and in the same request: the first line
+   * of its journal.
+   */
   before(first: () => string): void {
     this.#first = first;
   }
@@ -91,7 +94,8 @@ export class HostRun {
   /** Whether something has to be changed, or may have to. */
   get isDue(): boolean {
     return this.taskRuns.some(
-      ({ seen, resource }) => seen?.is === 'unknown' || (seen?.is === 'drift' && resource.expects === undefined),
+      ({ seen, resource }) =>
+        seen?.is === 'unknown' || (seen?.is === 'drift' && resource.expects === undefined),
     );
   }
 
@@ -117,7 +121,10 @@ export class HostRun {
     await this.#checkAhead(taskRuns);
   }
 
-  async #see(taskRun: TaskRun, readerFor: (reads: Set<RecordedRead>) => Reader): Promise<Verdict | CheckError> {
+  async #see(
+    taskRun: TaskRun,
+    readerFor: (reads: Set<RecordedRead>) => Reader,
+  ): Promise<Verdict | CheckError> {
     taskRun.reads = new Set();
     try {
       return await taskRun.resource.check(readerFor(taskRun.reads));
@@ -127,8 +134,9 @@ export class HostRun {
   }
 
   /**
-   * Checks a rewrite of a file again that an earlier change writes, with the content that this leaves: so its steps are known before. They
-   * hold the hash of the content that they need, so no other proof is needed that this came true.
+   * Checks a rewrite of a file again that an earlier change writes, with the content that this
+   * leaves: so its steps are known before. They hold the hash of the content that they need, so no
+   * other proof is needed that this came true.
    */
   async #checkAhead(taskRuns: readonly TaskRun[]): Promise<void> {
     const foreseen = new Foreseen();
@@ -138,19 +146,22 @@ export class HostRun {
       if (foreseen.isRewritten(stepsOf(seen))) {
         taskRun.seen = await this.#see(taskRun, (recorded) => foreseen.contents(this.#recording(recorded)));
         // It may become unnecessary, or depend on more than contents: that is seen in its turn.
-        if (!stepsOf(taskRun.seen).some((step) => step.do === 'rewrite')) [taskRun.seen, taskRun.reads] = [seen, reads];
+        if (!stepsOf(taskRun.seen).some((step) => step.do === 'rewrite'))
+          [taskRun.seen, taskRun.reads] = [seen, reads];
       }
       foreseen.add(stepsOf(taskRun.seen));
     }
   }
 
   /**
-   * Makes changes in one request, and checks tasks after them. The check of a first change may be out of date, because a program on the
-   * host changes a file: after several tries in a row that is a failure.
+   * Makes changes in one request, and checks tasks after them. The check of a first change may be
+   * out of date, because a program on the host changes a file: after several tries in a row that
+   * is a failure.
    *
    * @param checked the tasks that are checked
    * @param started called with the number of a change, from 0, before it is made
-   * @returns the result, also where the connection was lost: the change that was being made counts as failed
+   * @returns the result, also where the connection was lost: the change that was being made counts
+   * as failed
    */
   async makeChanges(
     changes: readonly TaskRunChange[],

@@ -4,7 +4,8 @@ import pLimit from 'p-limit';
  * Runs a function on each item, at most `forks` at a time.
  *
  * @returns the results in the order of the items
- * @throws the first error, after the running calls have ended, so that the caller can close what they opened. No call starts after it
+ * @throws the first error, after the running calls have ended, so that the caller can close what
+ * they opened. No call starts after it
  */
 export async function mapWithForks<T, R>(items: readonly T[], forks: number, work: (item: T) => Promise<R>) {
   const failures: unknown[] = [];

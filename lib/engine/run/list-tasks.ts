@@ -12,7 +12,8 @@ export type HostTasks =
   | { readonly host: string; readonly error: unknown };
 
 /**
- * The tasks of a playbook for each host. It gathers facts, because tasks depend on them, and checks nothing.
+ * The tasks of a playbook for each host. It gathers facts, because tasks depend on them, and
+ * checks nothing.
  *
  * @throws Problem where a role cannot make its tasks from the variables
  */

@@ -60,7 +60,11 @@ test('a change leads to changes of its dependents, and of theirs', async () => {
 });
 
 test('no dependent changes without a change, or after a change of mode only', async () => {
-  expect(await outcomes(file(ok), container, listens)).toEqual(['file /c: ok', 'container: ok', 'node listens: ok']);
+  expect(await outcomes(file(ok), container, listens)).toEqual([
+    'file /c: ok',
+    'container: ok',
+    'node listens: ok',
+  ]);
   const mode = drift([{ what: 'mode', was: '0644', wanted: '0600' }]);
   expect(await outcomes(file(mode), container)).toEqual(['file /c: pending', 'container: ok']);
 });

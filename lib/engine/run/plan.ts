@@ -1,7 +1,13 @@
 import { describeStep, type Step } from '../host/step.ts';
 import { Problem } from '../problem/problem.ts';
 import { sha256Of } from '../resource/file/content.ts';
-import { type Difference, describeUnmet, type EveryHost, fileChange, isWarning } from '../resource/resource.ts';
+import {
+  type Difference,
+  describeUnmet,
+  type EveryHost,
+  fileChange,
+  isWarning,
+} from '../resource/resource.ts';
 import type { Outcome, Task } from './events.ts';
 import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
@@ -14,8 +20,8 @@ export interface Planned {
   readonly note: string | undefined;
   readonly error: unknown;
   /**
-   * The steps of its change, without the work of a resource that has to look in between. undefined where an earlier change of the
-   * plan decides them.
+   * The steps of its change, without the work of a resource that has to look in between. undefined
+   * where an earlier change of the plan decides them.
    */
   readonly steps: readonly Step[] | undefined;
   /** Whether it follows from earlier changes and is not visible yet. */
@@ -34,8 +40,9 @@ export function changesSomething({ tasks }: HostPlan): boolean {
 }
 
 /**
- * The plan of a host, from its last checks. A change is followed to the resources that depend on it: a certain effect is pending, a
- * possible one is unknown. A change with a condition for every host is judged by that condition, too.
+ * The plan of a host, from its last checks. A change is followed to the resources that depend on
+ * it: a certain effect is pending, a possible one is unknown. A change with a condition for every
+ * host is judged by that condition, too.
  *
  * @param everyHost checks a condition on all hosts of the inventory
  */
@@ -53,7 +60,10 @@ export async function planOf(
   );
 }
 
-/** The plan of a host's tasks, from their last checks and the effects of earlier ones, without conditions for every host. */
+/**
+ * The plan of a host's tasks, from their last checks and the effects of earlier ones, without
+ * conditions for every host.
+ */
 export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
   /** The effects so far, and whether each is certain. */
   const moved = new Map<string, boolean>();
@@ -72,7 +82,10 @@ export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
   });
 }
 
-/** A text that an earlier change decides in its turn will be another one then: undefined for a rewrite of it. */
+/**
+ * A text that an earlier change decides in its turn will be another one then: undefined for a
+ * rewrite of it.
+ */
 function knownSteps(
   steps: readonly Step[],
   moved: ReadonlyMap<string, boolean>,
@@ -87,7 +100,10 @@ function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Pla
   if (refused) return { ...planned, outcome: 'failed', note: undefined, error: refused, steps: [] };
   if (until !== undefined && planned.outcome === 'pending')
     return { ...planned, outcome: 'unknown', note: `until ${until}` };
-  return { ...planned, note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined };
+  return {
+    ...planned,
+    note: [planned.note, note].filter((part) => part !== undefined).join('; ') || undefined,
+  };
 }
 
 function plannedOf({ task, resource, seen }: TaskRun): Planned {
@@ -95,8 +111,10 @@ function plannedOf({ task, resource, seen }: TaskRun): Planned {
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
-  if (isWarning(resource, seen)) return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
-  if (resource.expects === 'must') return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
+  if (isWarning(resource, seen))
+    return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
+  if (resource.expects === 'must')
+    return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
   // A deploy refuses it in its turn.
   if (seen.change instanceof Problem)
     return { ...nothing, outcome: 'failed', differences: seen.differences, error: seen.change };
@@ -113,7 +131,15 @@ function following({ task, resource }: TaskRun, moved: ReadonlyMap<string, boole
   // An expectation is only checked, never changed.
   const outcome = certain && !resource.expects ? 'pending' : 'unknown';
   const because = `${first.effect} after ${first.what}${certain ? '' : ', maybe'}`;
-  return { task, outcome, differences: [], note: because, error: undefined, steps: undefined, predicted: true };
+  return {
+    task,
+    outcome,
+    differences: [],
+    note: because,
+    error: undefined,
+    steps: undefined,
+    predicted: true,
+  };
 }
 
 /** The steps of a planned change as the operator reads them. */

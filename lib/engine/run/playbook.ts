@@ -2,12 +2,15 @@ import type { Role } from '../resource/role.ts';
 import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
 /**
- * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed. `anyErrorsFatal` ends the run on all
- * hosts when one fails. An `optional` play is left out where the inventory does not have the group of its hosts.
+ * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed.
+ * `anyErrorsFatal` ends the run on all hosts when one fails. An `optional` play is left out where
+ * the inventory does not have the group of its hosts.
  *
- * `serial`: how many of the hosts with something to change do so at a time; a failure in the first batch ends the run. `maxFail`: more
- * failed and unreachable hosts of the play end the run; default: any number may fail. With `turns`, both hold only for hosts whose
- * clients notice the changes, while some host has clients. Such a host does a role that its play before has, too, in its turn only.
+ * `serial`: how many of the hosts with something to change do so at a time; a failure in the first
+ * batch ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;
+ * default: any number may fail. With `turns`, both hold only for hosts whose clients notice the
+ * changes, while some host has clients. Such a host does a role that its play before has, too, in
+ * its turn only.
  */
 export interface Play<V> {
   readonly name: string;
@@ -48,7 +51,9 @@ export interface Playbook<V> {
   readonly options: Readonly<Record<string, OwnOption>>;
   /** The hosts of a run without --limit, as a host pattern. Default: all. */
   readonly limit?: (given: OwnValues) => string;
-  /** A group: a confirmation is the name of its host, typed, where that host changes. Default: y. */
+  /**
+   * A group: a confirmation is the name of its host, typed, where that host changes. Default: y.
+   */
   readonly typed?: string;
 }
 

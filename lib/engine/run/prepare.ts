@@ -35,7 +35,9 @@ export async function taskRunsFor<V>(
     const next = plays[at + 1];
     // A role that the next play has, too, is part of a turn there.
     const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
-    for (const role of play.roles.filter((each) => selects(each.name) && !done.has(each) && !waits.includes(each))) {
+    for (const role of play.roles.filter(
+      (each) => selects(each.name) && !done.has(each) && !waits.includes(each),
+    )) {
       done.add(role);
       for (const resource of await resourcesOf(role, context)) {
         const task = { host: target.name, play: play.name, role: role.name, resource: resource.name };
@@ -46,7 +48,9 @@ export async function taskRunsFor<V>(
   return taskRuns;
 }
 
-/** A role that does not fit a host fails on that host, when it is reached. Other hosts continue. */
+/**
+ * A role that does not fit a host fails on that host, when it is reached. Other hosts continue.
+ */
 async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
   try {
     return await role.resources(context);
@@ -72,7 +76,8 @@ export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string
 }
 
 /**
- * Leaves out everything before a resource. A host without it starts at the role that has it elsewhere.
+ * Leaves out everything before a resource. A host without it starts at the role that has it
+ * elsewhere.
  *
  * @param title of a resource, as `--list-tasks` shows it
  * @param byHost the tasks of each host

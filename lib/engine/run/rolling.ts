@@ -5,7 +5,10 @@ import type { Resource } from '../resource/resource.ts';
 /** A number of hosts, or a share of all hosts of a play in the run: `'25%'`. */
 export type HostCount = number | `${number}%`;
 
-/** How many hosts change at a time: always the same number, or a ramp, whose last number is repeated. */
+/**
+ * How many hosts change at a time: always the same number, or a ramp, whose last number is
+ * repeated.
+ */
 export type Serial = HostCount | readonly HostCount[];
 
 /**
@@ -39,8 +42,9 @@ export function refuseMiscounts(play: string, counts: readonly HostCount[]): voi
 }
 
 /**
- * What surrounds the changes of a host that has clients: before them it leaves service, after them it comes back. Both happen on other
- * hosts, such as gateways. A function with the parameter `at` is for one of those.
+ * What surrounds the changes of a host that has clients: before them it leaves service, after them
+ * it comes back. Both happen on other hosts, such as gateways. A function with the parameter `at`
+ * is for one of those.
  */
 export interface Turns<V> {
   /** The group of the other hosts. There are no turns where the inventory does not have it. */
@@ -49,9 +53,14 @@ export interface Turns<V> {
   readonly staysOut: string;
   /** The group of those that have clients by the other hosts. */
   readonly of: string;
-  /** Whether a change with this effect, in the words of `Resource.changes`, is noticed by clients. */
+  /**
+   * Whether a change with this effect, in the words of `Resource.changes`, is noticed by clients.
+   */
   disturbs(effect: string): boolean;
-  /** Which hosts get clients from here now, and which of those that get none are in a turn that a run has not finished. */
+  /**
+   * Which hosts get clients from here now, and which of those that get none are in a turn that a
+   * run has not finished.
+   */
   look(
     reader: Reader,
     at: InventoryHost<V>,

@@ -34,7 +34,10 @@ export interface RunOptions {
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
   /** Keeps other runs out during changes: the holder, and whether to take locks from others. */
   readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
-  /** Hosts that may be unreachable when every host has to be checked: the operator declares them stopped. Default: none. */
+  /**
+   * Hosts that may be unreachable when every host has to be checked: the operator declares them
+   * stopped. Default: none.
+   */
   readonly assumedStopped?: ReadonlySet<string> | undefined;
   /** Why a change is not made, undefined where it may be made. Default: all may be made. */
   readonly refuses?: ((task: Task, change: Change | undefined) => string | undefined) | undefined;
@@ -51,7 +54,10 @@ export interface RunResult {
   readonly leftOut: readonly string[];
 }
 
-/** The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending changes. */
+/**
+ * The exit code of a run. A failure outweighs an unreachable host, and both outweigh pending
+ * changes.
+ */
 export function exitCodeOf({
   hosts,
   interrupted,

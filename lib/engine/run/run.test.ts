@@ -119,10 +119,12 @@ test('an optional play does nothing in an inventory without its group, and anoth
   const roles = [role<object>('r', () => [thing(made, 'a')])];
   const plays = [play('extra', { hosts: 'extra', roles, optional: true })];
   expect((await runWith(plays, inventoryOf({ one: ['h1'] }))).outcomes).toEqual([]);
-  expect((await runWith(plays, inventoryOf({ one: ['h1'], extra: ['h2'] }))).outcomes).toEqual(['h2 a changed']);
-  await expect(runWith([play('extra', { hosts: 'extra', roles })], inventoryOf({ one: ['h1'] }))).rejects.toThrow(
-    'no host or group is called "extra"',
-  );
+  expect((await runWith(plays, inventoryOf({ one: ['h1'], extra: ['h2'] }))).outcomes).toEqual([
+    'h2 a changed',
+  ]);
+  await expect(
+    runWith([play('extra', { hosts: 'extra', roles })], inventoryOf({ one: ['h1'] })),
+  ).rejects.toThrow('no host or group is called "extra"');
 });
 
 /** This many missing resources. */
@@ -147,7 +149,10 @@ test('no state is used from before the last change, at any place in the list', a
     check: async () => (made.has('kept') ? drift('it is there') : ok),
     work: async () => void made.delete('kept'),
   });
-  const brings: Resource = { ...thing(made, 'brings'), work: async () => void made.add('brings').add('brought') };
+  const brings: Resource = {
+    ...thing(made, 'brings'),
+    work: async () => void made.add('brings').add('brought'),
+  };
   const all = [
     breaks,
     ...many(made, 'm', 8),
@@ -190,7 +195,10 @@ test('a first run checks each resource a few times, not once for every change', 
 test('check mode shows what would change and what is unknown, and changes nothing', async () => {
   const made = new Set<string>();
   const plays = [
-    play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'c', 'a')])] }),
+    play('all', {
+      hosts: 'all',
+      roles: [role<object>('r', () => [thing(made, 'a'), thing(made, 'c', 'a')])],
+    }),
   ];
   const { outcomes } = await runWith(plays, inventoryOf({ one: ['h1'] }), { check: true });
   expect(outcomes).toEqual(['h1 a pending', 'h1 c unknown']);
@@ -217,7 +225,10 @@ test('a condition that is not met during the run is a failure with the missing c
         hosts: 'all',
         roles: [
           role<object>('r', () => [
-            expectation('it is night', { check: async () => unknownUntil('the moon is full'), hint: 'wait for it' }),
+            expectation('it is night', {
+              check: async () => unknownUntil('the moon is full'),
+              hint: 'wait for it',
+            }),
           ]),
         ],
       }),
@@ -237,7 +248,9 @@ test('a condition that is not met during the run is a failure with the missing c
  */
 function seenAs(name: string, ...verdicts: Verdict[]) {
   let looks = 0;
-  const resource = expectation(name, { check: async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok });
+  const resource = expectation(name, {
+    check: async () => verdicts[Math.min(looks++, verdicts.length - 1)] ?? ok,
+  });
   return { resource, looks: () => looks };
 }
 
@@ -247,7 +260,8 @@ const oneRole = (...resources: Resource[]) => [
 
 test('a state that was read just before its condition was met, in one batch with it, is read again', async () => {
   const made = new Set<string>();
-  // The check after `server` is made reads `rows` first, while the server is starting, and then that it is ready.
+  // The check after `server` is made reads `rows` first, while the server is starting, and then
+  // that it is ready.
   const isStarting = unknownUntil('the server is ready');
   const ready = seenAs('ready', isStarting, ok);
   const rows = seenAs('rows', isStarting, isStarting, ok);
@@ -308,7 +322,10 @@ test('a host that fails stops there, others go on, and a play that needs it is s
   const first = role<object>('first', ({ host }) => [breaks(host.name), thing(made, `after ${host.name}`)]);
   const last = role<object>('last', ({ host }) => [thing(made, `last ${host.name}`)]);
   const { outcomes, events, result } = await runWith(
-    [play('one', { hosts: 'all', roles: [first] }), play('two', { hosts: 'b', roles: [last], needs: ['one'] })],
+    [
+      play('one', { hosts: 'all', roles: [first] }),
+      play('two', { hosts: 'b', roles: [last], needs: ['one'] }),
+    ],
     inventoryOf({ a: ['h1'], b: ['h2'] }),
   );
   expect(outcomes.sort()).toEqual(['h1 brittle failed', 'h2 after h2 changed', 'h2 brittle changed']);
@@ -324,7 +341,10 @@ test('a failure in a play with fatal errors ends the run for all hosts, before l
   ]);
   const later = role<object>('later', () => [thing(made, 'a')]);
   const { outcomes, result } = await runWith(
-    [play('one', { hosts: 'all', roles: [rule], anyErrorsFatal: true }), play('two', { hosts: 'all', roles: [later] })],
+    [
+      play('one', { hosts: 'all', roles: [rule], anyErrorsFatal: true }),
+      play('two', { hosts: 'all', roles: [later] }),
+    ],
     inventoryOf({ a: ['h1', 'h2', 'h3'] }),
   );
   expect(outcomes.toSorted()).toEqual(['h1 it is alone ok', 'h2 it is alone failed', 'h3 it is alone ok']);
@@ -376,7 +396,8 @@ test('a check can say that what it found is a warning, although the requirement 
   const made = new Set<string>();
   const must = expectation('peer answers', { check: async () => warning('away'), hint: 'look there' });
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [must, thing(made, 'a')])] })];
-  const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
+  const notesOf = (events: readonly RunEvent[]) =>
+    events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
   const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });
   expect(checked.outcomes[0]).toBe('h1 peer answers warning');
   const ran = await runWith(plays, inventoryOf({ a: ['h1'] }));
@@ -386,9 +407,14 @@ test('a check can say that what it found is a warning, although the requirement 
 
 test('check mode says what to do about a failed expectation, and so does a warning', async () => {
   const must = expectation('enough memory', { check: async () => drift('2 GB'), hint: 'add memory' });
-  const should = expectation('fast disk', { check: async () => drift('slow'), hint: 'use NVMe', severity: 'should' });
+  const should = expectation('fast disk', {
+    check: async () => drift('slow'),
+    hint: 'use NVMe',
+    severity: 'should',
+  });
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [should, must])] })];
-  const notesOf = (events: readonly RunEvent[]) => events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
+  const notesOf = (events: readonly RunEvent[]) =>
+    events.flatMap((e) => (e.type === 'resource-done' ? [e.note] : []));
   const checked = await runWith(plays, inventoryOf({ a: ['h1'] }), { check: true });
   expect(notesOf(checked.events)).toEqual(['slow\nuse NVMe', '2 GB\nadd memory']);
   const ran = await runWith(plays, inventoryOf({ a: ['h1'] }));
@@ -453,7 +479,10 @@ test('after an interrupt no new change is started', async () => {
   );
   expect(outcomes).toEqual(['h1 interrupting changed']);
   expect(events.map(({ type }) => type)).toContain('stopping');
-  expect(result).toMatchObject({ interrupted: true, hosts: [{ stopped: 'interrupted', left: 1, next: 'a' }] });
+  expect(result).toMatchObject({
+    interrupted: true,
+    hosts: [{ stopped: 'interrupted', left: 1, next: 'a' }],
+  });
 });
 
 test('tasks that an interrupt leaves undone are counted for each host, also in later plays', async () => {
@@ -468,7 +497,10 @@ test('tasks that an interrupt leaves undone are counted for each host, also in l
   });
   const { events } = await runWith(
     [
-      play('one', { hosts: 'a', roles: [role<object>('r', () => [interrupting, thing(made, 'x'), thing(made, 'y')])] }),
+      play('one', {
+        hosts: 'a',
+        roles: [role<object>('r', () => [interrupting, thing(made, 'x'), thing(made, 'y')])],
+      }),
       play('two', { hosts: 'b', roles: [role<object>('r', () => [thing(made, 'z')])], needs: ['one'] }),
     ],
     inventoryOf({ a: ['h1'], b: ['h2'] }),
@@ -497,7 +529,12 @@ test('an interrupted wait is not a failure: the work goes on on the host', async
   );
   expect(events.some(({ type }) => type === 'resource-done')).toBe(false);
   expect(result.hosts).toMatchObject([
-    { stopped: 'interrupted; restore.service goes on on h1', left: 2, next: 'restored', counts: { failed: 0 } },
+    {
+      stopped: 'interrupted; restore.service goes on on h1',
+      left: 2,
+      next: 'restored',
+      counts: { failed: 0 },
+    },
   ]);
 });
 
@@ -548,7 +585,10 @@ test('a run that ends with an error of its own reports it', async () => {
       (event) => events.push(event),
     ),
   ).rejects.toThrow('do not fit together');
-  expect(events.at(-1)).toMatchObject({ type: 'run-failed', error: { message: 'two values do not fit together' } });
+  expect(events.at(-1)).toMatchObject({
+    type: 'run-failed',
+    error: { message: 'two values do not fit together' },
+  });
 });
 
 test('a host that a role does not accept fails there, and others go on', async () => {
@@ -600,7 +640,9 @@ test('a run starts at the given task, and on a host without that task at the rol
 
 test('an unknown task to start at is refused with the nearest title, and nothing is changed', async () => {
   const made = new Set<string>();
-  const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'time zone is UTC')])] })];
+  const plays = [
+    play('all', { hosts: 'all', roles: [role<object>('r', () => [thing(made, 'time zone is UTC')])] }),
+  ];
   await expect(runWith(plays, inventoryOf({ g: ['h1'] }), { startAt: 'time zone is UCT' })).rejects.toThrow(
     expect.objectContaining({
       message: 'no task is called "time zone is UCT"',
@@ -629,22 +671,32 @@ test('a plan that is not confirmed changes nothing, and without changes nobody i
 
 test('the operator ends the run before a change: stopped, not failed', async () => {
   const confirmEach = async ({ resource }: { resource: string }) => (resource === 'a' ? 'change' : 'quit');
-  const { outcomes, result, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), { confirmEach });
+  const { outcomes, result, events } = await runWith(three(new Set()), inventoryOf({ g: ['h1'] }), {
+    confirmEach,
+  });
   expect(outcomes).toEqual(['h1 a changed']);
-  expect(result).toMatchObject({ declined: true, hosts: [{ stopped: 'you ended the run here', left: 2, next: 'b' }] });
+  expect(result).toMatchObject({
+    declined: true,
+    hosts: [{ stopped: 'you ended the run here', left: 2, next: 'b' }],
+  });
   expect(events.at(-1)).toMatchObject({ type: 'run-finished', declined: true });
   expect(exitCodeOf(result)).toBe(exitCode.pending);
 });
 
 test('a change that the operator skips is recorded as skipped, with what depends on it, and the others are made', async () => {
   const made = new Set<string>();
-  const waiting = eventually('d answers', async () => (made.has('a') ? ok : unknownUntil('a')), { seconds: 60 });
+  const waiting = eventually('d answers', async () => (made.has('a') ? ok : unknownUntil('a')), {
+    seconds: 60,
+  });
   const resources = [thing(made, 'a'), thing(made, 'b', 'a'), waiting, thing(made, 'c')];
   const plays = [play('all', { hosts: 'all', roles: [role<object>('r', () => resources)] })];
   const confirmEach = async ({ resource }: { resource: string }) => (resource === 'a' ? 'skip' : 'change');
   const { outcomes, result, events } = await runWith(plays, inventoryOf({ g: ['h1'] }), { confirmEach });
   expect(outcomes).toEqual(['h1 a skipped', 'h1 b skipped', 'h1 d answers skipped', 'h1 c changed']);
-  expect(result).toMatchObject({ declined: false, hosts: [{ stopped: undefined, counts: { skipped: 3, failed: 0 } }] });
+  expect(result).toMatchObject({
+    declined: false,
+    hosts: [{ stopped: undefined, counts: { skipped: 3, failed: 0 } }],
+  });
   expect(events).toContainEqual(expect.objectContaining({ outcome: 'skipped', note: 'unknown until a' }));
   expect(exitCodeOf(result)).toBe(exitCode.pending);
 });

@@ -22,10 +22,13 @@ import { TurnTaking } from './turn-taking.ts';
 type Open<V> = (host: InventoryHost<V>) => Promise<Session>;
 
 /**
- * Runs a playbook: connects, gathers facts, checks all tasks, and then, unless in check mode, makes the changes play by play.
+ * Runs a playbook: connects, gathers facts, checks all tasks, and then, unless in check mode,
+ * makes the changes play by play.
  *
- * @returns the result of each host, in the order of the inventory. Errors of hosts are reported as events.
- * @throws Problem where a role cannot make its resources from the variables; nothing has been changed then
+ * @returns the result of each host, in the order of the inventory. Errors of hosts are reported as
+ * events.
+ * @throws Problem where a role cannot make its resources from the variables; nothing has been
+ * changed then
  */
 export async function run<V>(
   playbook: Playbook<V>,
@@ -90,7 +93,13 @@ class Run<V> {
   /** Why a change that needs the lock of every host was not made. */
   #locked: Problem | undefined;
 
-  constructor(playbook: Playbook<V>, inventory: Inventory<V>, open: Open<V>, options: RunOptions, emit: Listener) {
+  constructor(
+    playbook: Playbook<V>,
+    inventory: Inventory<V>,
+    open: Open<V>,
+    options: RunOptions,
+    emit: Listener,
+  ) {
     this.#playbook = playbook;
     this.#inventory = inventory;
     this.#open = open;
@@ -141,7 +150,8 @@ class Run<V> {
       for (const [at, host] of reachable.entries()) reportPlan(host, plans[at]?.tasks ?? []);
       return { plans, declined: false };
     }
-    const declined = mayChange && confirm !== undefined && plans.some(changesSomething) && !(await confirm(plans));
+    const declined =
+      mayChange && confirm !== undefined && plans.some(changesSomething) && !(await confirm(plans));
     if (!declined) await this.#change(reachable);
     return { plans, declined };
   }
@@ -168,7 +178,13 @@ class Run<V> {
     return this.targets.map(({ name }) => {
       const away = this.#unreachable.get(name);
       const counts = { ok: 0, changed: 0, pending: 0, unknown: 0, warning: 0, failed: 0 };
-      const none = { host: name, counts, seconds: away?.seconds ?? 0, unreachable: away !== undefined, roundTrips: 0 };
+      const none = {
+        host: name,
+        counts,
+        seconds: away?.seconds ?? 0,
+        unreachable: away !== undefined,
+        roundTrips: 0,
+      };
       if (away) return { ...none, stopped: 'unreachable' };
       return this.#hosts.get(name)?.summary() ?? { ...none, stopped: 'interrupted before it was checked' };
     });
@@ -193,7 +209,13 @@ class Run<V> {
     const host = new HostRun(target.name, session, this.#emit);
     this.#hosts.set(target.name, host);
     await host.timed(async () => {
-      host.taskRuns = await taskRunsFor(this.#playbook, this.#inventory, target, session.facts, this.#options);
+      host.taskRuns = await taskRunsFor(
+        this.#playbook,
+        this.#inventory,
+        target,
+        session.facts,
+        this.#options,
+      );
       // --start-at needs the tasks of all hosts.
       if (startAt === undefined) await host.checkAll();
     });
@@ -210,12 +232,17 @@ class Run<V> {
     await Promise.all(hosts.map((host) => host.timed(() => host.checkAll())));
   }
 
-  /** Takes the locks if there is something to change, and checks again if another run has just ended. */
+  /**
+   * Takes the locks if there is something to change, and checks again if another run has just
+   * ended.
+   */
   async #lock(reachable: readonly HostRun[]): Promise<void> {
     const { lock } = this.#options;
     if (!lock || !reachable.some((host) => host.isDue)) return;
     // Two runs that take turns must not meet at a gateway.
-    const desks = reachable.some(({ taskRuns }) => taskRuns.some(({ turn }) => turn)) ? this.turns.sessions : [];
+    const desks = reachable.some(({ taskRuns }) => taskRuns.some(({ turn }) => turn))
+      ? this.turns.sessions
+      : [];
     const sessions = new Map([...desks, ...reachable.map(({ name, session }) => [name, session] as const)]);
     this.#locks = await lockHosts(
       [...sessions].map(([name, session]) => lockedHost(name, session)),
@@ -229,7 +256,8 @@ class Run<V> {
         },
       },
     );
-    if (this.#locks.endedSince(this.#startedAt)) await Promise.all(reachable.map((host) => host.check(host.taskRuns)));
+    if (this.#locks.endedSince(this.#startedAt))
+      await Promise.all(reachable.map((host) => host.check(host.taskRuns)));
   }
 
   #lose(host: string): void {
@@ -239,7 +267,9 @@ class Run<V> {
 
   #plan(reachable: readonly HostRun[]): Promise<HostPlan[]> {
     const everyHost = (condition: EveryHost) => this.#fleet.check(condition);
-    return Promise.all(reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host, everyHost) })));
+    return Promise.all(
+      reachable.map(async (host) => ({ host: host.name, tasks: await planOf(host, everyHost) })),
+    );
   }
 
   #change(reachable: readonly HostRun[]): Promise<void> {
@@ -253,9 +283,17 @@ class Run<V> {
     };
     const { lock } = this.#options;
     if (lock)
-      for (const host of reachable) host.before(() => appending(beginLine(lock.holder, host.taskRuns, Date.now())));
+      for (const host of reachable)
+        host.before(() => appending(beginLine(lock.holder, host.taskRuns, Date.now())));
     const options = { ...this.#options, stop: this.#stop.signal, whileEveryHost, turns: this.turns };
-    return changeAll(this.#playbook, this.#inventory, reachable, [...this.#unreachable.keys()], options, this.#emit);
+    return changeAll(
+      this.#playbook,
+      this.#inventory,
+      reachable,
+      [...this.#unreachable.keys()],
+      options,
+      this.#emit,
+    );
   }
 }
 

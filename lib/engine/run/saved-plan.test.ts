@@ -12,7 +12,9 @@ import { changesOf, loadPlan, makePlan, refuseOtherInventory, refuseStale, saveP
 const inventoryOf = (password = 'correct-horse-battery', port = 80): Inventory<unknown> => ({
   name: 'test',
   file: 'test.yaml',
-  hosts: [{ name: 'h', groups: ['g'], connection: thisMachine, vars: { port, password: new Secret(password) } }],
+  hosts: [
+    { name: 'h', groups: ['g'], connection: thisMachine, vars: { port, password: new Secret(password) } },
+  ],
 });
 const task = (resource: string, more: Partial<Planned> = {}): Planned => ({
   task: { host: 'h', play: 'p', role: 'r', resource },
@@ -100,7 +102,11 @@ test.each<[string, Planned[], string]>([
     [task('a', { steps: [{ do: 'run', command: 'chmod 666 f' }] })],
     'h: r: a: its steps changed since the plan was made',
   ],
-  ['known meanwhile', [task('a', { outcome: 'unknown' })], 'h: r: a: its differences changed since the plan was made'],
+  [
+    'known meanwhile',
+    [task('a', { outcome: 'unknown' })],
+    'h: r: a: its differences changed since the plan was made',
+  ],
 ])('%s: refused, by name', (_, now, expected) => {
   expect(refusal(pendingPlan, plansOf(...now))).toBe(
     `${expected}\nnothing was changed\n  make a new plan: --check --out FILE`,
@@ -113,7 +119,9 @@ test('a plan is refused if one of its hosts cannot be reached', () => {
 
 test('a changed inventory is refused, a changed password too', () => {
   const plan = pendingPlan;
-  expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain('has changed since');
+  expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain(
+    'has changed since',
+  );
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
   expect(refusal(plan, [], { ...inventoryOf('another-password'), name: 'other' })).toBe(
     'this is a plan of the inventory test, and other is another one',
@@ -130,7 +138,9 @@ test('only changes of the plan are made, with the steps of the plan', () => {
   expect(why('a', 'chmod 600 f')).toBeUndefined();
   expect(why('a', 'chmod 666 f')).toBe('its steps are not those of the plan');
   expect([why('b', 'any'), why('d', 'any')]).toEqual([undefined, undefined]);
-  expect([why('c', 'any'), why('a', 'chmod 600 f', 'other')]).toEqual(Array(2).fill('this is not in the plan'));
+  expect([why('c', 'any'), why('a', 'chmod 600 f', 'other')]).toEqual(
+    Array(2).fill('this is not in the plan'),
+  );
 });
 
 test('steps are saved with all their bytes, and those with a secret by a hash that needs every password', async () => {

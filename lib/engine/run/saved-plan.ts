@@ -98,12 +98,19 @@ export function makePlan(
   };
 }
 
-function savedTask({ task, outcome, predicted, differences, note, steps }: Planned, key: Buffer): SavedTask[] {
+function savedTask(
+  { task, outcome, predicted, differences, note, steps }: Planned,
+  key: Buffer,
+): SavedTask[] {
   if (outcome !== 'pending' && outcome !== 'unknown') return [];
   const { play, role, resource } = task;
   const saved = { play, role, resource, outcome, predicted, differences: [...differences] };
   return [
-    { ...saved, ...(note !== undefined && { note }), ...(steps && { steps: steps.map((each) => stepOf(each, key)) }) },
+    {
+      ...saved,
+      ...(note !== undefined && { note }),
+      ...(steps && { steps: steps.map((each) => stepOf(each, key)) }),
+    },
   ];
 }
 
@@ -112,7 +119,12 @@ function stepOf(step: Step, key: Buffer): SavedStep {
   const saved = (bytes: string | Buffer | Secret, secret = false) => contentOf(bytes, secret, key);
   switch (step.do) {
     case 'write':
-      return { do: 'write', path: step.path, content: saved(step.content, step.secret), attributes: step.attributes };
+      return {
+        do: 'write',
+        path: step.path,
+        content: saved(step.content, step.secret),
+        attributes: step.attributes,
+      };
     case 'rewrite':
       return { ...step, content: saved(step.content) };
     case 'directory':
@@ -146,7 +158,10 @@ function fingerprint(inventory: Inventory<unknown>, salt: string): string {
   return slowHash(inventory, salt).toString('hex');
 }
 
-/** The key for the hashes of contents with secrets. It is not in the plan: who guesses a password has to guess all of them at once. */
+/**
+ * The key for the hashes of contents with secrets. It is not in the plan: who guesses a password
+ * has to guess all of them at once.
+ */
 function contentKey(inventory: Inventory<unknown>, salt: string): Buffer {
   return slowHash(inventory, `${salt} contents`);
 }
@@ -177,7 +192,8 @@ export function savePlan(plan: SavedPlan, file: string): void {
 export async function loadPlan(file: string): Promise<SavedPlan> {
   const parsed = schema.safeParse(parseJson(textOf(file)));
   const hint = 'make a new one: --check --out FILE';
-  if (parsed.success && parsed.data.hosts.length === 0) throw new Problem(`${file} is a plan without hosts`, { hint });
+  if (parsed.success && parsed.data.hosts.length === 0)
+    throw new Problem(`${file} is a plan without hosts`, { hint });
   if (parsed.success) return parsed.data;
   throw new Problem(`${file} is not a plan of this version`, { hint });
 }
@@ -191,14 +207,19 @@ function textOf(file: string): string {
   }
 }
 
-const sameTask = (a: Pick<Task, 'play' | 'role' | 'resource'>, b: Pick<Task, 'play' | 'role' | 'resource'>): boolean =>
-  a.play === b.play && a.role === b.role && a.resource === b.resource;
+const sameTask = (
+  a: Pick<Task, 'play' | 'role' | 'resource'>,
+  b: Pick<Task, 'play' | 'role' | 'resource'>,
+): boolean => a.play === b.play && a.role === b.role && a.resource === b.resource;
 
 /**
- * Why a plan does not include a change: the task was neither pending nor unknown, or it had other steps. A task that was unknown, or
- * that follows from others, has no steps in the plan.
+ * Why a plan does not include a change: the task was neither pending nor unknown, or it had other
+ * steps. A task that was unknown, or that follows from others, has no steps in the plan.
  */
-export function changesOf(plan: SavedPlan, inventory: Inventory<unknown>): NonNullable<RunOptions['refuses']> {
+export function changesOf(
+  plan: SavedPlan,
+  inventory: Inventory<unknown>,
+): NonNullable<RunOptions['refuses']> {
   const key = contentKey(inventory, plan.inventory.salt);
   return (task, change) => {
     const tasks = plan.hosts.find(({ host }) => host === task.host)?.tasks ?? [];
@@ -247,7 +268,10 @@ export function refuseStale(plan: SavedPlan, inventory: Inventory<unknown>, now:
   });
   const all = [...missing, ...failing, ...problems];
   if (all.length === 0) return;
-  throw new Problems([...all, new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' })]);
+  throw new Problems([
+    ...all,
+    new Problem('nothing was changed', { hint: 'make a new plan: --check --out FILE' }),
+  ]);
 }
 
 /** A predicted task is not visible yet, so it cannot be compared. */
@@ -255,7 +279,11 @@ function checkedTasks(tasks: readonly SavedTask[]): SavedTask[] {
   return tasks.filter(({ predicted }) => !predicted);
 }
 
-function differencesSince(host: string, before: readonly SavedTask[], after: readonly SavedTask[]): Problem[] {
+function differencesSince(
+  host: string,
+  before: readonly SavedTask[],
+  after: readonly SavedTask[],
+): Problem[] {
   const since = 'since the plan was made';
   const gone = before
     .filter((task) => !after.some((each) => sameTask(each, task)))

@@ -1,12 +1,25 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Reader } from '../host/host.ts';
 import { command, type Step } from '../host/step.ts';
 import { scriptOf } from '../host/step-script.ts';
-import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../host/testing/local-connection.ts';
+import {
+  connectLocally,
+  processesWith,
+  standInFor,
+  temporaryDirectory,
+} from '../host/testing/local-connection.ts';
 import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
@@ -120,7 +133,9 @@ test('the first failure stops the script, with its step, its output and its own 
   );
   const { done, outcomes, result } = await runHere([touch(at('a')), fails, touch(at('c'))]);
   expect(outcomes).toEqual([`${at('a')} changed`, `${at('b')} failed`]);
-  expect(String(done[1]?.error)).toBe(`CommandFailed: command exited with 7: echo 'no room' >&2; exit 7\nno room`);
+  expect(String(done[1]?.error)).toBe(
+    `CommandFailed: command exited with 7: echo 'no room' >&2; exit 7\nno room`,
+  );
   expect(readdirSync(root).sort()).toEqual(['a', 'half']);
   expect(result.hosts[0]).toMatchObject({ stopped: `${at('b')} failed`, left: 1, next: at('c') });
 });
@@ -145,7 +160,13 @@ test('no change is made on a check that an earlier change has made out of date',
       return there && !isFixed ? drift('first is there', [command`touch ${broken}`]) : ok;
     },
   });
-  const { outcomes, sent } = await runHere([touch(first), depends(second), touch(at('x')), middle, depends(third)]);
+  const { outcomes, sent } = await runHere([
+    touch(first),
+    depends(second),
+    touch(at('x')),
+    middle,
+    depends(third),
+  ]);
   expect(outcomes).toEqual([
     `${first} changed`,
     `${second} changed`,
@@ -167,9 +188,19 @@ const looks = {
 };
 
 test.each<[what: string, look: keyof typeof looks, name: string, change: string, checks?: number]>([
-  ['a file with the same size and time', 'content', 'file', 'touch -r file ref; printf b >file; touch -r ref file'],
+  [
+    'a file with the same size and time',
+    'content',
+    'file',
+    'touch -r file ref; printf b >file; touch -r ref file',
+  ],
   ['a file that is gone', 'content', 'file', 'rm file'],
-  ['a file that is another, with the same content', 'content', 'file', 'cp -p file new; mv new file; ln file hard'],
+  [
+    'a file that is another, with the same content',
+    'content',
+    'file',
+    'cp -p file new; mv new file; ln file hard',
+  ],
   ['a file, with a password', 'input', 'file', 'printf b >file'],
   ['whether a file exists', 'code', 'flag', 'touch flag'],
   ['what a command says of its failure', 'words', 'flag', 'touch flag'],

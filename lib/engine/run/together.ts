@@ -8,7 +8,10 @@ import type { HostRun, TaskRun, TaskRunChange } from './host-run.ts';
 
 /** The most changes of one request. */
 export const mostTogether = 60;
-/** A larger change goes by itself: a shell reads secrets byte by byte. Bytes of all steps of a request. */
+/**
+ * A larger change goes by itself: a shell reads secrets byte by byte. Bytes of all steps of a
+ * request.
+ */
 const mostContent = 64 * 1024;
 
 /** The check after a change still shows drift. */
@@ -30,7 +33,8 @@ type Together = readonly {
 }[];
 
 /**
- * The first tasks, as long as each is ok or has a change that is known from its check, with nothing to look at in between.
+ * The first tasks, as long as each is ok or has a change that is known from its check, with
+ * nothing to look at in between.
  *
  * @param fits whether a change may be made without a question
  * @returns undefined if the first that is not ok has no such change
@@ -64,7 +68,11 @@ export function changesTogether(
       break;
     size += seen.change.reduce((sum, step) => sum + sizeOf(step), 0);
     if ((count > 0 && size > mostContent) || count === mostTogether) break;
-    all.push({ taskRun, before: seen, change: { taskRun, steps: seen.change, conditions: repeating(reads) } });
+    all.push({
+      taskRun,
+      before: seen,
+      change: { taskRun, steps: seen.change, conditions: repeating(reads) },
+    });
     reads = [];
     count += 1;
     end = all.length;
@@ -75,7 +83,8 @@ export function changesTogether(
 /**
  * Makes the changes in one request, and proves each by its check in the same request.
  *
- * @param checked the tasks that are checked after the changes: those of the changes, and later ones
+ * @param checked the tasks that are checked after the changes: those of the changes, and later
+ * ones
  * @returns how many tasks are done, and why the host stops
  */
 export async function changeTogether(
@@ -97,7 +106,10 @@ export async function changeTogether(
   return report(host, together, made, seconds);
 }
 
-/** Reports the outcome of each task, in order. An unproved change stops the host, and those after it that were made are reported. */
+/**
+ * Reports the outcome of each task, in order. An unproved change stops the host, and those after
+ * it that were made are reported.
+ */
 function report(
   host: HostRun,
   together: Together,

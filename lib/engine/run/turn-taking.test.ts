@@ -31,10 +31,19 @@ class World {
   fewest = 99;
   readonly inventory: readonly InventoryHost<object>[];
 
-  constructor(old: readonly string[], gateways = ['gw-1', 'gw-2'], rpc = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4']) {
+  constructor(
+    old: readonly string[],
+    gateways = ['gw-1', 'gw-2'],
+    rpc = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'],
+  ) {
     this.old = new Set(old);
     for (const gateway of gateways) this.out.set(gateway, new Map());
-    const named = (group: string) => (name: string) => ({ name, groups: [group], connection: thisMachine, vars: {} });
+    const named = (group: string) => (name: string) => ({
+      name,
+      groups: [group],
+      connection: thisMachine,
+      vars: {},
+    });
     this.inventory = [...rpc.map(named('rpc')), ...gateways.map(named('gateway'))];
   }
 
@@ -47,7 +56,10 @@ class World {
 
   note(line: string): void {
     this.log.push(line);
-    this.fewest = Math.min(this.fewest, ...[...this.out.keys()].map((gateway) => this.serving(gateway).length));
+    this.fewest = Math.min(
+      this.fewest,
+      ...[...this.out.keys()].map((gateway) => this.serving(gateway).length),
+    );
   }
 
   turns(): Turns<object> {
@@ -187,7 +199,10 @@ test('hosts change one after the other: each leaves both gateways, changes and c
 test('a host with nothing to change never leaves, and a second run does nothing', async () => {
   const world = new World(['rpc-3']);
   await world.run();
-  expect(world.log.filter((line) => line.includes('leaves'))).toEqual(['gw-1: rpc-3 leaves', 'gw-2: rpc-3 leaves']);
+  expect(world.log.filter((line) => line.includes('leaves'))).toEqual([
+    'gw-1: rpc-3 leaves',
+    'gw-2: rpc-3 leaves',
+  ]);
   const length = world.log.length;
   expect((await world.run()).code).toBe(0);
   expect(world.log.length).toBe(length);
@@ -278,7 +293,11 @@ test('a failure in a later turn ends the run where more than maxFail have failed
     const world = new World(all);
     world.bad.add('rpc-2');
     const { code } = await world.run({ plays: [world.play({ maxFail })] });
-    expect([maxFail, code, world.log.filter((line) => line.endsWith('changes')).length]).toEqual([maxFail, 1, changed]);
+    expect([maxFail, code, world.log.filter((line) => line.endsWith('changes')).length]).toEqual([
+      maxFail,
+      1,
+      changed,
+    ]);
   }
 });
 
@@ -384,7 +403,9 @@ test('a change that only shows in its turn is surrounded as well', async () => {
       },
     }),
   ]);
-  const { code } = await world.run({ plays: [play('database', { hosts: 'gateway', roles: [before] }), world.play()] });
+  const { code } = await world.run({
+    plays: [play('database', { hosts: 'gateway', roles: [before] }), world.play()],
+  });
   expect(code).toBe(0);
   expect(world.log.filter((line) => !line.startsWith('gw-2') && !line.startsWith('database'))).toEqual([
     'gw-1: rpc-2 leaves',
@@ -418,14 +439,18 @@ test('a limit leaves gateways out of the run, not out of the turns', async () =>
 test('a role of two plays waits for the turn where there are gateways, and only there', async () => {
   const settings = role<object>('settings', ({ host }) => [
     task('settings', {
-      check: async () => (world.old.has(host.name) && !world.log.includes(`${host.name} settings`) ? drift('old') : ok),
+      check: async () =>
+        world.old.has(host.name) && !world.log.includes(`${host.name} settings`) ? drift('old') : ok,
       work: async () => world.note(`${host.name} settings`),
     }),
   ]);
   let world = new World(['rpc-1', 'rpc-2']);
   const plays = () => {
     const servers = world.play();
-    return [play('settings', { hosts: 'all', roles: [settings] }), { ...servers, roles: [settings, ...servers.roles] }];
+    return [
+      play('settings', { hosts: 'all', roles: [settings] }),
+      { ...servers, roles: [settings, ...servers.roles] },
+    ];
   };
   world.bad.add('rpc-1');
   await world.run({ plays: plays() });

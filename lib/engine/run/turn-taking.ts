@@ -15,7 +15,10 @@ import { coveredBy, playHosts, turnsOf } from './prepare.ts';
 import { batchesOf, type Turns } from './rolling.ts';
 import type { RunOptions } from './run-options.ts';
 
-/** A host at which turns are taken, such as a gateway; without a session where it cannot be reached. */
+/**
+ * A host at which turns are taken, such as a gateway; without a session where it cannot be
+ * reached.
+ */
 type Desk<V> = { readonly at: InventoryHost<V>; readonly session: Session | undefined };
 
 /** What a task of a turn is at one desk. */
@@ -30,7 +33,9 @@ interface TurnsRun<V> {
   readonly emit: Listener;
 }
 
-/** Puts the tasks of turns around those of the hosts that need one, and orders the hosts of a play. */
+/**
+ * Puts the tasks of turns around those of the hosts that need one, and orders the hosts of a play.
+ */
 export class TurnTaking<V> {
   readonly #run: TurnsRun<V>;
   #desks: readonly Desk<V>[] = [];
@@ -49,26 +54,34 @@ export class TurnTaking<V> {
   }
 
   /**
-   * The order of the hosts of a play by their last checks. Where clients notice the changes of a host, it gets two more tasks: it leaves
-   * before the first of these changes, and comes back at the end of the play. A host that a killed run left out comes back, too.
+   * The order of the hosts of a play by their last checks. Where clients notice the changes of a
+   * host, it gets two more tasks: it leaves before the first of these changes, and comes back at
+   * the end of the play. A host that a killed run left out comes back, too.
    *
    * @param hosts of the play, with tasks
    * @param moved whether their last checks are outdated
    * @returns hosts that change at the same time, then batches that change one after the other
    */
-  async order(play: Play<V>, hosts: readonly HostRun[], moved = false): Promise<readonly (readonly HostRun[])[]> {
+  async order(
+    play: Play<V>,
+    hosts: readonly HostRun[],
+    moved = false,
+  ): Promise<readonly (readonly HostRun[])[]> {
     const { inventory, options } = this.#run;
     const turns = turnsOf(play, inventory);
     if (!turns && (play.turns || play.serial === undefined)) return [hosts];
     if (moved)
-      await Promise.all(hosts.map((host) => host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun)))));
+      await Promise.all(
+        hosts.map((host) => host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun)))),
+      );
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
       hosts.filter((host) => !due.includes(host)),
       ...batchesOf(due, play.serial ?? total, total),
     ];
     if (turns) return this.#takeTurns(play, turns, hosts, split);
-    const isDue = (task: Planned) => isOf(play, task) && (task.outcome === 'pending' || task.outcome === 'unknown');
+    const isDue = (task: Planned) =>
+      isOf(play, task) && (task.outcome === 'pending' || task.outcome === 'unknown');
     return split(hosts.filter(({ taskRuns }) => plannedTasks(taskRuns).some(isDue)));
   }
 
@@ -78,11 +91,13 @@ export class TurnTaking<V> {
     hosts: readonly HostRun[],
     split: (due: readonly HostRun[]) => readonly (readonly HostRun[])[],
   ): Promise<readonly (readonly HostRun[])[]> {
-    for (const host of hosts) host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOf(play, taskRun)));
+    for (const host of hosts)
+      host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOf(play, taskRun)));
     await this.#reachDesks(turns);
     const { serving, left } = await this.#standing(turns);
     const { inventory } = this.#run;
-    const covered = this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
+    const covered =
+      this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
     const first = new Map(covered.map((host) => [host, this.#firstDisturbing(host, play, turns)]));
     const rank = ({ name }: HostRun) => {
       if (left.has(name)) return 0;
@@ -99,13 +114,20 @@ export class TurnTaking<V> {
       const back = comesBack ? [taskRun('back')] : [];
       const leave = turn > 0 ? [taskRun('leave')] : [];
       await host.check([...leave, ...back]);
-      host.taskRuns = host.taskRuns.toSpliced(host.taskRuns.findLastIndex((each) => isOf(play, each)) + 1, 0, ...back);
+      host.taskRuns = host.taskRuns.toSpliced(
+        host.taskRuns.findLastIndex((each) => isOf(play, each)) + 1,
+        0,
+        ...back,
+      );
       host.taskRuns = host.taskRuns.toSpliced(first.get(host) ?? 0, 0, ...leave);
     }
     return order;
   }
 
-  /** Connects to the hosts at which turns are taken. One that the operator declares stopped is left out. */
+  /**
+   * Connects to the hosts at which turns are taken. One that the operator declares stopped is left
+   * out.
+   */
   async #reachDesks({ at: group }: Turns<V>): Promise<void> {
     const { inventory, options, fleet } = this.#run;
     const desks = inventory.hosts.filter(({ groups }) => groups.includes(group));
@@ -117,7 +139,9 @@ export class TurnTaking<V> {
 
   /** The hosts that serve clients, and those that a killed run left out. */
   async #standing(turns: Turns<V>) {
-    const seen = await Promise.all(this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)));
+    const seen = await Promise.all(
+      this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)),
+    );
     return {
       // A desk that cannot be reached may have clients for every host.
       serving: new Set(seen.flatMap((each) => each?.serving ?? 'unknown')),
@@ -126,14 +150,22 @@ export class TurnTaking<V> {
   }
 
   /**
-   * Ends the turn of a host that did not get to its end: as it is where nothing failed in it, else the host stays out.
+   * Ends the turn of a host that did not get to its end: as it is where nothing failed in it, else
+   * the host stays out.
    *
    * @param why it stopped
    * @returns why it stopped, and what became of its turn
    */
-  async abandon(host: HostRun, play: Play<V>, why: string, { stop }: Pick<ChangeOptions, 'stop'>): Promise<string> {
+  async abandon(
+    host: HostRun,
+    play: Play<V>,
+    why: string,
+    { stop }: Pick<ChangeOptions, 'stop'>,
+  ): Promise<string> {
     const { interrupt } = this.#run.options;
-    const leave = host.taskRuns.find((taskRun) => taskRun.turn === 'leave' && taskRun.task.play === play.name);
+    const leave = host.taskRuns.find(
+      (taskRun) => taskRun.turn === 'leave' && taskRun.task.play === play.name,
+    );
     // Another run has taken the lock of this one: the turn is its own now.
     if (!play.turns || !leave || (stop.aborted && !interrupt.aborted)) return why;
     if (!interrupt.aborted && why !== quitByOperator && leave.seen?.is === 'ok') {
@@ -148,11 +180,14 @@ export class TurnTaking<V> {
   }
 
   /**
-   * The place of the first task of a play whose change clients notice. None where an earlier play without turns takes the host's clients
-   * away, as a change of the version does on all hosts together.
+   * The place of the first task of a play whose change clients notice. None where an earlier play
+   * without turns takes the host's clients away, as a change of the version does on all hosts
+   * together.
    */
   #firstDisturbing(host: HostRun, play: Play<V>, turns: Turns<V>): number | undefined {
-    const others = this.#run.playbook.plays.filter((each) => each.turns && each !== play).map(({ name }) => name);
+    const others = this.#run.playbook.plays
+      .filter((each) => each.turns && each !== play)
+      .map(({ name }) => name);
     const at = plannedTasks(host.taskRuns).findIndex(({ task, outcome, differences }, place) => {
       if (outcome !== 'pending' || others.includes(task.play)) return false;
       return host.taskRuns[place]?.resource.changes?.(differences).some((effect) => turns.disturbs(effect));
@@ -172,7 +207,11 @@ export class TurnTaking<V> {
    * @param note shown in a plan
    */
   #taskRun(kind: 'leave' | 'back' | 'undo', host: HostRun, play: Play<V>, turns: Turns<V>, note = '') {
-    const parts = this.#desks.map(({ at, session }) => ({ at, session, resource: turns[kind](host.name, at) }));
+    const parts = this.#desks.map(({ at, session }) => ({
+      at,
+      session,
+      resource: turns[kind](host.name, at),
+    }));
     const name = parts[0]?.resource.name ?? kind;
     const task = { host: host.name, play: play.name, role: 'turn', resource: name };
     const effect = `turn of ${host.name}`;
@@ -192,10 +231,20 @@ export class TurnTaking<V> {
       },
     };
     const turn = kind === 'undo' ? 'back' : kind;
-    return { task, resource, turn, seen: undefined, seenIn: -1, reads: new Set<RecordedRead>() } satisfies TaskRun;
+    return {
+      task,
+      resource,
+      turn,
+      seen: undefined,
+      seenIn: -1,
+      reads: new Set<RecordedRead>(),
+    } satisfies TaskRun;
   }
 
-  /** Makes the parts of a task at all desks, and throws the first error only after the last one has ended. */
+  /**
+   * Makes the parts of a task at all desks, and throws the first error only after the last one has
+   * ended.
+   */
   async #make(parts: readonly Part<V>[], task: Task): Promise<void> {
     const report = (progress: Progress) => this.#run.emit({ type: 'progress', task, progress });
     const made = await Promise.allSettled(

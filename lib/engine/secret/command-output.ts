@@ -7,10 +7,16 @@ import { redact } from './secret.ts';
 /** A password manager may wait for a fingerprint. Seconds. */
 const timeLimit = 60;
 
-/** Standard error that is kept. Only its first line is shown, and only as a whole: half a secret would not be masked. Characters. */
+/**
+ * Standard error that is kept. Only its first line is shown, and only as a whole: half a secret
+ * would not be masked. Characters.
+ */
 const mostComplaint = 64 * 1024;
 
-/** A command that printed no secret. Its message continues the command; what the command printed on standard output is never in it. */
+/**
+ * A command that printed no secret. Its message continues the command; what the command printed on
+ * standard output is never in it.
+ */
 export class SecretCommandFailed extends Error {}
 
 const outputs = new Map<string, Promise<string>>();
@@ -18,14 +24,20 @@ const outputs = new Map<string, Promise<string>>();
 const inTurn = pLimit(1);
 
 /**
- * The output of a shell command on this machine. Each command runs once in a process, also when many hosts refer to it.
+ * The output of a shell command on this machine. Each command runs once in a process, also when
+ * many hosts refer to it.
  *
  * @param folder the command runs there
  * @param longest more output is an error. Bytes
  * @param seconds time limit; then it and its children are killed
  * @throws SecretCommandFailed where it ends with an error, takes too long or prints too much
  */
-export function outputOf(command: string, folder: string, longest: number, seconds = timeLimit): Promise<string> {
+export function outputOf(
+  command: string,
+  folder: string,
+  longest: number,
+  seconds = timeLimit,
+): Promise<string> {
   const key = `${resolve(folder)}\0${command}`;
   const output = outputs.get(key) ?? inTurn(() => start(command, folder, longest, seconds));
   outputs.set(key, output);
@@ -34,8 +46,13 @@ export function outputOf(command: string, folder: string, longest: number, secon
 
 function start(command: string, cwd: string, longest: number, seconds: number): Promise<string> {
   return new Promise((done, failed) => {
-    // A process group of its own, so that its children end with it. It has neither our input nor the terminal.
-    const child = spawn('/bin/sh', ['-c', command], { cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    // A process group of its own, so that its children end with it. It has neither our input nor
+    // the terminal.
+    const child = spawn('/bin/sh', ['-c', command], {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
     const printed: Buffer[] = [];
     let complaint = '';
     let fault: string | undefined;
@@ -50,7 +67,8 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
     const timer = setTimeout(() => end(`did not end within ${seconds} s`), seconds * 1000);
     child.stdout.on('data', (bytes: Buffer) => {
       printed.push(bytes);
-      if (printed.reduce((sum, { length }) => sum + length, 0) > longest) end(`prints more than ${longest} bytes`);
+      if (printed.reduce((sum, { length }) => sum + length, 0) > longest)
+        end(`prints more than ${longest} bytes`);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       if (complaint.length < mostComplaint) complaint += text;
@@ -61,11 +79,19 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
     });
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      const lines = redact(complaint.trim()).split('\n');
-      const said = lines.length === 1 && complaint.length >= mostComplaint ? '' : lines[0];
-      const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
       if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
-      else failed(new SecretCommandFailed(fault ?? `${ending}${said ? `: ${said}` : ''}`));
+      else failed(new SecretCommandFailed(fault ?? whyEnded(code, signal, complaint)));
     });
   });
+}
+
+/**
+ * How a command ended, with the first line of its standard error. A line that was cut is left out:
+ * a secret in it could not be masked.
+ */
+function whyEnded(code: number | null, signal: string | null, complaint: string): string {
+  const lines = redact(complaint.trim()).split('\n');
+  const said = lines.length === 1 && complaint.length >= mostComplaint ? '' : lines[0];
+  const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
+  return `${ending}${said ? `: ${said}` : ''}`;
 }

@@ -14,21 +14,28 @@ test('any value is read back unchanged, however often others are changed', () =>
     .stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,20}$/)
     .filter((text) => text !== 'previous' && text !== '__proto__');
   fc.assert(
-    fc.property(fc.dictionary(name, value, { minKeys: 1 }), fc.dictionary(name, value), (current, previous) => {
-      const entries = { current: new Map(Object.entries(current)), previous: new Map(Object.entries(previous)) };
-      const text = changeSecretValues('# a comment\n', entries);
-      expect(parseSecretValues(text, 'f')).toEqual(entries);
-      const again = changeSecretValues(text, {
-        current: new Map([['zz', 'z']]),
-        previous: new Map(Object.keys(previous).map((key) => [key, undefined])),
-      });
-      expect(parseSecretValues(again, 'f')).toEqual({
-        current: new Map([...entries.current, ['zz', 'z']]),
-        previous: new Map(),
-      });
-      expect(again).toContain('# a comment');
-      expect(again).not.toContain('previous:');
-    }),
+    fc.property(
+      fc.dictionary(name, value, { minKeys: 1 }),
+      fc.dictionary(name, value),
+      (current, previous) => {
+        const entries = {
+          current: new Map(Object.entries(current)),
+          previous: new Map(Object.entries(previous)),
+        };
+        const text = changeSecretValues('# a comment\n', entries);
+        expect(parseSecretValues(text, 'f')).toEqual(entries);
+        const again = changeSecretValues(text, {
+          current: new Map([['zz', 'z']]),
+          previous: new Map(Object.keys(previous).map((key) => [key, undefined])),
+        });
+        expect(parseSecretValues(again, 'f')).toEqual({
+          current: new Map([...entries.current, ['zz', 'z']]),
+          previous: new Map(),
+        });
+        expect(again).toContain('# a comment');
+        expect(again).not.toContain('previous:');
+      },
+    ),
   );
 });
 
@@ -43,7 +50,9 @@ test('every value is text as written, and comments and order are kept', () => {
     ]),
     previous: new Map([['b', 'no']]),
   });
-  expect(changeSecretValues(text, { current: new Map([['a', 'new']]) })).toBe(text.replace('a: null', 'a: new'));
+  expect(changeSecretValues(text, { current: new Map([['a', 'new']]) })).toBe(
+    text.replace('a: null', 'a: new'),
+  );
   expect(parseSecretValues('', 'f').current.size).toBe(0);
   expect(parseSecretValues('\uFEFF# nothing\n', 'f').current.size).toBe(0);
 });
@@ -69,8 +78,16 @@ test.each([
     'f:1:1: a name must start with a letter or digit and hold only letters, digits, _ . -',
   ],
   ['an open quote', 'a: "hunter2\n', 'f:2:1: a quote, a colon, a space or a bracket is missing here'],
-  ['an odd indent', 'a: b\n  c: hunter2\n', 'f:1:4: this value needs quotes, or the next line another indentation'],
-  ['a colon in a value', 'a: b: hunter2\n', 'f:1:4: this value needs quotes, or the next line another indentation'],
+  [
+    'an odd indent',
+    'a: b\n  c: hunter2\n',
+    'f:1:4: this value needs quotes, or the next line another indentation',
+  ],
+  [
+    'a colon in a value',
+    'a: b: hunter2\n',
+    'f:1:4: this value needs quotes, or the next line another indentation',
+  ],
   ['a line without a colon', 'b\na: hunter2\n', 'f:1:1: a colon is missing here'],
   ['an odd escape', 'a: "\\q"\n', 'f:1:5: this escape is not known inside double quotes'],
   [
@@ -98,7 +115,8 @@ test.each([
     parseSecretValues(text, 'f', (name) => (name === 'a' ? safe : undefined));
     expect.fail('was read');
   } catch (error) {
-    const problems = error instanceof Problems ? error : error instanceof Problem ? new Problems([error]) : undefined;
+    const problems =
+      error instanceof Problems ? error : error instanceof Problem ? new Problems([error]) : undefined;
     if (!problems) throw error;
     expect(problems.message.split('\n')[0]).toBe(expected);
     expect(problems.message).not.toContain('hunter2');

@@ -20,12 +20,17 @@ export interface SecretValues {
 type AllowedIn = (name: string) => { readonly pattern: RegExp; readonly reason: string } | undefined;
 
 /**
- * Reads the plain text of a file of secrets: a YAML mapping of names to text, where every value is text as written, `0123` too.
+ * Reads the plain text of a file of secrets: a YAML mapping of names to text, where every value is
+ * text as written, `0123` too.
  *
  * @param file as problems show it
  * @throws Problems with all that is wrong, each with its place. No value is ever shown.
  */
-export function parseSecretValues(text: string, file: string, allowed: AllowedIn = () => undefined): SecretValues {
+export function parseSecretValues(
+  text: string,
+  file: string,
+  allowed: AllowedIn = () => undefined,
+): SecretValues {
   const { document, place } = parsed(text, file);
   const values = { current: new Map<string, string>(), previous: new Map<string, string>() };
   const map = document.contents;
@@ -67,7 +72,10 @@ type Changes = { readonly [K in keyof SecretValues]?: ReadonlyMap<string, string
  *
  * @returns the new text
  */
-export function changeSecretValues(text: string, { current = new Map(), previous = new Map() }: Changes): string {
+export function changeSecretValues(
+  text: string,
+  { current = new Map(), previous = new Map() }: Changes,
+): string {
   const { document } = parsed(text, '');
   if (!isMap(document.contents)) document.contents = document.createNode({}) as never;
   const put = (path: readonly string[], value: string | undefined): void => {
@@ -86,7 +94,8 @@ function faultIn(value: unknown, allowed: ReturnType<AllowedIn>): string | undef
   if (value === '') return 'has no value';
   if (value.length > longest) return `is ${value.length} characters long: that is no password`;
   if (/[\p{Cc}\p{Cs}]/u.test(value)) return 'must be one line of text, with no control character in it';
-  if (allowed && !allowed.pattern.test(value)) return `has a character that is not allowed: ${allowed.reason}`;
+  if (allowed && !allowed.pattern.test(value))
+    return `has a character that is not allowed: ${allowed.reason}`;
   return undefined;
 }
 
@@ -98,7 +107,13 @@ function parsed(text: string, file: string): { document: Document; place: (node:
   };
   const place = (node: unknown) => at((node as { range?: readonly number[] | null } | null)?.range?.[0]);
   // Duplicate names are found above: the parser compares each key with all others.
-  const options = { schema: 'failsafe', version: '1.2', prettyErrors: false, uniqueKeys: false, lineCounter } as const;
+  const options = {
+    schema: 'failsafe',
+    version: '1.2',
+    prettyErrors: false,
+    uniqueKeys: false,
+    lineCounter,
+  } as const;
   try {
     const [document, second] = yamlDocuments(text.replace(/^\uFEFF/, ''), options);
     // The parser's own messages quote the text.

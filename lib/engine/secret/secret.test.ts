@@ -9,7 +9,9 @@ test('a secret that begins as another leaves no half of it', () => {
 
 test('a secret of several lines is masked in each of them, and what all keys share is not', () => {
   const body = ['MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg', 'q1w2e3r4t5y6u7i8o9p0'];
-  const key = new Secret(['-----BEGIN PRIVATE KEY-----', ...body, '-----END PRIVATE KEY-----', ''].join('\n'));
+  const key = new Secret(
+    ['-----BEGIN PRIVATE KEY-----', ...body, '-----END PRIVATE KEY-----', ''].join('\n'),
+  );
   expect(redact(key.reveal())).toBe('[secret]');
   expect(redact(`-----BEGIN PRIVATE KEY-----\n${body[0]}`)).toBe('-----BEGIN PRIVATE KEY-----\n[secret]');
   expect(redact(`${body[1]}: bad base64`)).toBe('[secret]: bad base64');

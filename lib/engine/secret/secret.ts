@@ -5,8 +5,8 @@ let known: readonly string[] = [];
 const shown = '[secret]';
 
 /**
- * A value that must never be visible: it prints as `[secret]` wherever it is printed, logged or serialised.
- * Every value is also remembered for `redact`, the last safeguard of all output.
+ * A value that must never be visible: it prints as `[secret]` wherever it is printed, logged or
+ * serialised. Every value is also remembered for `redact`, the last safeguard of all output.
  */
 export class Secret {
   readonly #value: string;
@@ -50,7 +50,8 @@ export function redact(text: string): string {
 }
 
 /**
- * The beginning of a text from outside. Secrets are masked before it is cut: half a secret would be known to nothing that masks.
+ * The beginning of a text from outside. Secrets are masked before it is cut: half a secret would
+ * be known to nothing that masks.
  *
  * @param most characters
  */

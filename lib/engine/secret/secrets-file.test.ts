@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { expect, test } from 'vitest';
@@ -37,12 +45,17 @@ test('a passphrase is read from the environment, or asked for at most three time
   const environment = { RPC_PLAYBOOKS_PASSPHRASE: 'pass phrase' };
   expect((await openSecretsFile(file, { ...nobody, environment })).text).toBe(text);
   const asked: string[] = [];
-  const keys: Keys = { ...nobody, ask: async (question) => (asked.push(question) === 3 ? 'pass phrase' : 'wrong') };
+  const keys: Keys = {
+    ...nobody,
+    ask: async (question) => (asked.push(question) === 3 ? 'pass phrase' : 'wrong'),
+  };
   expect((await openSecretsFile(file, keys)).text).toBe(text);
   expect(asked[0]).toBe(`passphrase of ${file}: `);
   expect(asked[2]).toBe(`that passphrase does not open ${file}; once more: `);
 
-  expect(await refusal(file, { ...nobody, ask: async () => 'wrong' })).toBe('that passphrase does not open FILE');
+  expect(await refusal(file, { ...nobody, ask: async () => 'wrong' })).toBe(
+    'that passphrase does not open FILE',
+  );
   expect(await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_PASSPHRASE: 'wrong' } })).toBe(
     'the passphrase in RPC_PLAYBOOKS_PASSPHRASE does not open FILE\n  unset RPC_PLAYBOOKS_PASSPHRASE to be asked for the passphrase',
   );
@@ -84,9 +97,9 @@ test("an identity is the named one, that of the environment, or the user's own",
   expect(await refusal(file, { ...nobody, identity: `${ssh.path}.pub` })).toBe(
     `${ssh.path}.pub is a public key\n  name the private one: ${ssh.path}`,
   );
-  expect(await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_IDENTITY: `${ssh.path}.pub` } })).toContain(
-    '.pub is a public key',
-  );
+  expect(
+    await refusal(file, { ...nobody, environment: { RPC_PLAYBOOKS_IDENTITY: `${ssh.path}.pub` } }),
+  ).toContain('.pub is a public key');
 
   // An identity that was named is not replaced by another.
   chmodSync(native, 0o640);
@@ -166,7 +179,9 @@ test('a file is replaced completely, or not at all', async () => {
   expect(readdirSync(folder)).toEqual(['prod.secrets.age']);
 
   for (const read of [before, undefined])
-    expect(() => replaceSecretsFile(file, Buffer.from('newer'), read)).toThrow('has changed while this command ran');
+    expect(() => replaceSecretsFile(file, Buffer.from('newer'), read)).toThrow(
+      'has changed while this command ran',
+    );
   expect(readFileSync(file, 'utf8')).toBe('new');
 
   const link = join(folder, 'link.secrets.age');
@@ -188,7 +203,10 @@ test('the recipients file beside the secrets lists who may read them', async () 
   const recipients = await readRecipients(file);
   if (!recipients) expect.fail('no recipients');
   const opened = async (lock: Parameters<typeof encrypt>[1], path: string) =>
-    decrypt(await readAgeFile(await encrypt(text, lock), file), (await findIdentities({ identity: path })).identities);
+    decrypt(
+      await readAgeFile(await encrypt(text, lock), file),
+      (await findIdentities({ identity: path })).identities,
+    );
   expect(await opened({ recipients }, mine.path)).toBe(text);
   expect(await opened({ recipients }, theirs.path)).toBeUndefined();
 });

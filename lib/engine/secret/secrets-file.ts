@@ -12,12 +12,17 @@ import { askUntilRight } from './ask.ts';
 /** A file of secrets has a few hundred bytes. */
 const largest = 1024 * 1024;
 
-/** The file of an inventory's secrets: inventory/mainnet.secrets.age beside inventory/mainnet.yaml. */
+/**
+ * The file of an inventory's secrets: inventory/mainnet.secrets.age beside inventory/mainnet.yaml.
+ */
 export function secretsFileOf(inventoryFile: string): string {
   return `${inventoryFile.replace(/\.ya?ml$/, '')}.secrets.age`;
 }
 
-/** The file with the recipients of a file of secrets; without it, everybody with the passphrase can read it. */
+/**
+ * The file with the recipients of a file of secrets; without it, everybody with the passphrase can
+ * read it.
+ */
 export function recipientsFileOf(secretsFile: string): string {
   return secretsFile.replace(/\.age$/, '.recipients');
 }
@@ -39,8 +44,8 @@ export interface OpenedFile {
 }
 
 /**
- * Decrypts a file of secrets. For a file that is encrypted to a passphrase it uses that of the environment, or asks; otherwise the
- * identities that findIdentities finds.
+ * Decrypts a file of secrets. For a file that is encrypted to a passphrase it uses that of the
+ * environment, or asks; otherwise the identities that findIdentities finds.
  *
  * @throws Problem where there is no such file, it is damaged, or no available key opens it
  */
@@ -86,13 +91,17 @@ async function byPassphrase(age: AgeFile, { environment, ask }: Keys) {
       hint: `unset ${passphraseVariable} to be asked for the passphrase`,
     });
   }
-  if (ask) return askUntilRight(ask, `passphrase of ${file}: `, `that passphrase does not open ${file}`, attempt);
+  if (ask)
+    return askUntilRight(ask, `passphrase of ${file}: `, `that passphrase does not open ${file}`, attempt);
   throw new Problem(`${file} needs its passphrase, and there is no terminal to ask for it on`, {
     hint: `export ${passphraseVariable} before the run`,
   });
 }
 
-/** The passphrase of the environment. One line break at its end is removed: CI secret stores often add one. */
+/**
+ * The passphrase of the environment. One line break at its end is removed: CI secret stores often
+ * add one.
+ */
 export function passphraseIn(environment = process.env): string | undefined {
   return environment[passphraseVariable]?.replace(/\r?\n$/, '');
 }
@@ -109,10 +118,12 @@ export async function readRecipients(secretsFile: string): Promise<readonly AgeR
 }
 
 /**
- * Replaces a file of secrets, mode 0600, completely or not at all: by a temporary name and a rename.
+ * Replaces a file of secrets, mode 0600, completely or not at all: by a temporary name and a
+ * rename.
  *
  * @param before its content when it was read; undefined: there was no file
- * @throws Problem where it cannot be written, or somebody else changed it in the meantime. Then the file stays as it is.
+ * @throws Problem where it cannot be written, or somebody else changed it in the meantime. Then
+ * the file stays as it is.
  */
 export function replaceSecretsFile(file: string, bytes: Uint8Array, before: Uint8Array | undefined): void {
   const now = readSecretsFile(file);

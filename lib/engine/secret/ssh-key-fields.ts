@@ -1,6 +1,7 @@
 /**
- * The first fields of a key of SSH, each of which follows its length in four bytes (RFC 4251, 5), and what follows them. Where the key
- * is cut off, the last field is shorter, and others are missing.
+ * The first fields of a key of SSH, each of which follows its length in four bytes (RFC 4251, 5),
+ * and what follows them. Where the key is cut off, the last field is shorter, and others are
+ * missing.
  */
 export function sshKeyFields(
   bytes: Buffer,
@@ -31,13 +32,15 @@ export function openSshKey(text: string): Buffer | undefined {
 const magic = 'openssh-key-v1\0';
 
 /**
- * The public part of a private key in OpenSSH's own format. It is in clear also where a passphrase locks the private part.
+ * The public part of a private key in OpenSSH's own format. It is in clear also where a passphrase
+ * locks the private part.
  *
  * @returns undefined for a damaged key. `cipher` is `none` without a passphrase
  */
 export function publicPartOf(key: Buffer): { readonly cipher: string; readonly blob: Buffer } | undefined {
   if (key.toString('latin1', 0, magic.length) !== magic) return undefined;
-  // The cipher, how the passphrase becomes its key, and the options of that; then the number of keys, which is 1.
+  // The cipher, how the passphrase becomes its key, and the options of that; then the number of
+  // keys, which is 1.
   const { fields, rest } = sshKeyFields(key.subarray(magic.length), 3);
   const [blob = Buffer.alloc(0)] = sshKeyFields(rest.subarray(4), 1).fields;
   return { cipher: String(fields[0]), blob };

@@ -12,7 +12,10 @@ export const parsers: Readonly<Record<FormatName, (text: string) => unknown>> = 
   sql: tokenizeSql,
 };
 
-/** A text between double quotes. JSON, TOML and YAML share these escapes; characters that some parser refuses become \uXXXX. */
+/**
+ * A text between double quotes. JSON, TOML and YAML share these escapes; characters that some
+ * parser refuses become \uXXXX.
+ */
 export function quoted(text: string): string {
   const unicode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replace(/[\u007F-\u009F\u2028\u2029\uFEFF\uFFFE\uFFFF]/g, unicode);

@@ -26,7 +26,10 @@ export interface Section {
 
 /** The entry of a path such as `['RPC', 'WebSockets', 'Port']`, or undefined. */
 export function entryAt(top: Section, path: readonly string[]): Leaf | Section | undefined {
-  return path.reduce<Leaf | Section | undefined>((at, key) => (isSection(at) ? at.keys.get(key) : undefined), top);
+  return path.reduce<Leaf | Section | undefined>(
+    (at, key) => (isSection(at) ? at.keys.get(key) : undefined),
+    top,
+  );
 }
 
 export function isSection(entry: Leaf | Section | undefined): entry is Section {
@@ -58,8 +61,8 @@ const syntax = {
 };
 
 /**
- * Reads the sections and values of a TOML or flat JSON template with one value a line. A value can then be replaced in its place,
- * and everything around it stays, comments too.
+ * Reads the sections and values of a TOML or flat JSON template with one value a line. A value can
+ * then be replaced in its place, and everything around it stays, comments too.
  *
  * @throws Problem with the place of the first line that is anything else
  */
@@ -99,7 +102,10 @@ function sectionAt(top: Section, path: readonly string[]): Section {
   }, top);
 }
 
-/** Go's format: one or more numbers, each with its unit. Both letters for micro look alike, and Go accepts both. */
+/**
+ * Go's format: one or more numbers, each with its unit. Both letters for micro look alike, and Go
+ * accepts both.
+ */
 export const duration = /^(\d+(\.\d+)?(ns|us|µs|μs|ms|s|m|h))+$/;
 
 function leafOf(text: string, start: number): Leaf {

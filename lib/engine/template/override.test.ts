@@ -45,7 +45,9 @@ const inJson = (overrides: readonly Override[]) => rendered(jsonTemplate, jsonSo
 /** `[path, type, ...placeholders]` of each value. */
 const leavesOf = ({ keys }: Section, above: readonly string[] = []): string[][] =>
   [...keys].flatMap(([key, entry]) =>
-    isSection(entry) ? leavesOf(entry, [...above, key]) : [[[...above, key].join('.'), entry.kind, ...entry.slots]],
+    isSection(entry)
+      ? leavesOf(entry, [...above, key])
+      : [[[...above, key].join('.'), entry.kind, ...entry.slots]],
   );
 
 test('the values of a template are found with their types and their variables', () => {
@@ -240,5 +242,7 @@ test('new keys go into an empty section, before all sections, and after a last l
     { path: ['Log', 'C'], value: 4 },
   ];
   const text = rendered('# All.\n[Empty] # yet\n\n[Log]\nLevel = "info"', tomlSource, overrides);
-  expect(text).toBe('Top = 1\n\n# All.\n[Empty] # yet\nA = 2\n\n[Log]\nLevel = "info"\nC = 4\n\n[Fresh]\nB = 3\n');
+  expect(text).toBe(
+    'Top = 1\n\n# All.\n[Empty] # yet\nA = 2\n\n[Log]\nLevel = "info"\nC = 4\n\n[Fresh]\nB = 3\n',
+  );
 });

@@ -13,10 +13,11 @@ export interface Override {
 }
 
 /**
- * A rendered TOML or flat JSON file with some values replaced and others added; comments stay. A new key follows the last one of its
- * section, or its header; a new section is at the end.
+ * A rendered TOML or flat JSON file with some values replaced and others added; comments stay. A
+ * new key follows the last one of its section, or its header; a new section is at the end.
  *
- * @param overrides text that `textFault` accepts, numbers that are finite and exact, no section and value of one name
+ * @param overrides text that `textFault` accepts, numbers that are finite and exact, no section
+ * and value of one name
  * @throws Problem as `outlineOf`
  */
 export function withOverrides(rendered: string, source: Source, overrides: readonly Override[]): string {

@@ -2,11 +2,13 @@ const token =
   /'(?<literal>(?:[^']|'')*)'|"(?<identifier>(?:[^"]|"")*)"|(?<comment>--[^\n]*)|(?<text>(?:(?!--|\/\*|\$\w*\$)[^'"])+)/gy;
 
 /**
- * Cuts an SQL script for psql into tokens, as psql does with standard_conforming_strings on. They show whether a value stays inside
- * its quotes.
+ * Cuts an SQL script for psql into tokens, as psql does with standard_conforming_strings on. They
+ * show whether a value stays inside its quotes.
  *
- * @returns the value of a literal or quoted identifier without its quotes, of any other token the text
- * @throws SyntaxError with `pos`, the offset, for a quote that does not end and for syntax that these scripts do without
+ * @returns the value of a literal or quoted identifier without its quotes, of any other token the
+ * text
+ * @throws SyntaxError with `pos`, the offset, for a quote that does not end and for syntax that
+ * these scripts do without
  */
 export function tokenizeSql(sql: string) {
   const tokens = [...sql.matchAll(token)];

@@ -46,7 +46,10 @@ const templates: readonly [FormatName, string, (text: string) => unknown][] = [
   ],
 ];
 
-/** Text that breaks files: quotes, escapes, comments, line breaks, other planes, half of a surrogate pair. */
+/**
+ * Text that breaks files: quotes, escapes, comments, line breaks, other planes, half of a
+ * surrogate pair.
+ */
 const nasty = fc.oneof(
   fc.string({ unit: anyCharacter }),
   fc.string({
@@ -106,7 +109,8 @@ describe.each(templates)('%s', (format, template, read) => {
           text = renderTemplate(template, { x, n }, { file: 't', format }).text;
         } catch (error) {
           expect(error instanceof Problem || error instanceof Problems).toBe(true);
-          // Only these must be refused; a formatter that refuses everything would pass without this.
+          // Only these must be refused; a formatter that refuses everything would pass without
+          // this.
           expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(x)).toBe(true);
           return;
         }
@@ -140,7 +144,9 @@ test('a condition has to be true or false, and nothing else may be; a line that 
     /^t:1:5: there is no condition x\n\s+a condition is true or false$/,
   );
   expect(refusal('a: 1 # {{ if y }}\n', values, 'compose')).toContain('there is no condition y');
-  expect(refusal('a: 1 # {{ if off }}\nb: {{ on }}\n', values, 'compose')).toMatch(/^t:2:4: there is no variable on/);
+  expect(refusal('a: 1 # {{ if off }}\nb: {{ on }}\n', values, 'compose')).toMatch(
+    /^t:2:4: there is no variable on/,
+  );
   expect(refusal('a: {{ y }} # {{ if off }}\n', values, 'compose')).toBe('accepted');
 });
 
@@ -150,7 +156,11 @@ test('SQL: literals and identifiers keep their values', () => {
     fc.property(nasty, nasty, (u, p) => {
       let text: string;
       try {
-        text = renderTemplate(template, { u, p: new Secret(`secret.${p}`) }, { file: 't', format: 'sql' }).text;
+        text = renderTemplate(
+          template,
+          { u, p: new Secret(`secret.${p}`) },
+          { file: 't', format: 'sql' },
+        ).text;
       } catch {
         expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(u + p)).toBe(true);
         return;
@@ -185,12 +195,19 @@ test('unknown, undefined and malformed names are reported with their places, all
       't:5:6: there is no variable toString\n  known: user',
     ].join('\n'),
   );
-  expect(refusal('a = "{{ other }}"', { user: 'u' }, 'toml')).toBe('t:1:6: there is no variable other\n  known: user');
+  expect(refusal('a = "{{ other }}"', { user: 'u' }, 'toml')).toBe(
+    't:1:6: there is no variable other\n  known: user',
+  );
   expect(refusal('a = {{ n }}', { n: 1.5 }, 'toml')).toBe('t:1:5: the value of n must be a whole number');
 });
 
 test.each<[string, FormatName, string, string]>([
-  ['an assignment twice', 'toml', 'a = = 1', ':1:5: this is not a valid toml file\n  unexpected character, expecting'],
+  [
+    'an assignment twice',
+    'toml',
+    'a = = 1',
+    ':1:5: this is not a valid toml file\n  unexpected character, expecting',
+  ],
   [
     'an open quote',
     'toml',
@@ -209,7 +226,12 @@ test.each<[string, FormatName, string, string]>([
     'b = "{{ x }}"\na = info\n',
     ':2:8: this is not a valid toml file\n  unexpected character, expected',
   ],
-  ['no value', 'toml', 'b = {{ n }}\na = \n', ':2:5: this is not a valid toml file\n  unexpected character, expecting'],
+  [
+    'no value',
+    'toml',
+    'b = {{ n }}\na = \n',
+    ':2:5: this is not a valid toml file\n  unexpected character, expecting',
+  ],
   [
     'a byte order mark',
     'toml',
@@ -229,16 +251,31 @@ test.each<[string, FormatName, string, string]>([
     ':1:19: this is not a valid json file\n  expected double-quoted property name',
   ],
   ['a comma too few', 'json', '{\n "a": "{{ x }}"\n "b": 1 }', ':3:2: this is not a valid json file'],
-  ['a word', 'json', '{ "a": {{ n }},\n  "b": info }', ":2:8: this is not a valid json file\n  unexpected token 'i'"],
+  [
+    'a word',
+    'json',
+    '{ "a": {{ n }},\n  "b": info }',
+    ":2:8: this is not a valid json file\n  unexpected token 'i'",
+  ],
   ['an end too soon', 'json', '', ':1:1: this is not a valid json file\n  unexpected end of JSON input'],
-  ['an open literal', 'sql', "SELECT '{{ x }}', 'a;", ':1:19: this is not a valid sql file\n  a quote does not end'],
+  [
+    'an open literal',
+    'sql',
+    "SELECT '{{ x }}', 'a;",
+    ':1:19: this is not a valid sql file\n  a quote does not end',
+  ],
   [
     'a key twice',
     'compose',
     'a: "{{ x }}"\nb: 1\nb: 2',
     ':3:1: this is not a valid compose file\n  map keys must be unique',
   ],
-  ['a quote too few', 'compose', 'a: "{{ x }}\n', ':2:1: this is not a valid compose file\n  missing closing "quote'],
+  [
+    'a quote too few',
+    'compose',
+    'a: "{{ x }}\n',
+    ':2:1: this is not a valid compose file\n  missing closing "quote',
+  ],
 ])('a broken template is reported as such, with the place: %s (%s)', (_, format, template, expected) => {
   const said = refusal(template, { x: 'value', n: 12345 }, format);
   expect(said.slice(1)).toContain(expected);
@@ -258,14 +295,18 @@ test.each<[string, FormatName, string]>([
 
 test('a duplicate JSON key is found, which the parser accepts', () => {
   const found = syntaxProblem('{ "a": {{ n }},\n  "b": 1,\n  "a": 2 }', { file: 't', format: 'json' });
-  expect(found && describeProblem(found)).toBe('t:3:3: this is not a valid json file\n  the file has this key twice');
+  expect(found && describeProblem(found)).toBe(
+    't:3:3: this is not a valid json file\n  the file has this key twice',
+  );
 });
 
 test('2,000 values are inserted without delay', async () => {
   const names = Array.from({ length: 2000 }, (_, i) => `v${i}`);
   const template = names.map((name) => `${name} = "{{ ${name} }}"\n`).join('');
   const values = Object.fromEntries(names.map((name) => [name, name]));
-  expect(await cpuSeconds(() => renderTemplate(template, values, { file: 't', format: 'toml' }))).toBeLessThan(2);
+  expect(
+    await cpuSeconds(() => renderTemplate(template, values, { file: 't', format: 'toml' })),
+  ).toBeLessThan(2);
 });
 
 test('content with a secret is masked in every version, and errors do not show it', () => {
@@ -279,9 +320,9 @@ test('content with a secret is masked in every version, and errors do not show i
   expect(content.text).toContain('hunter2');
   expect(content.mask(content.text)).toBe('User = "me"\nPassword = [secret]\n');
   expect(content.mask('Password="older"\nURL = "http://a:b@c/"\n')).not.toMatch(/older|a:b/);
-  expect(renderTemplate(template, { user: 'me', password: 'x' }, { file: 't', format: 'toml' }).holdsSecrets).toBe(
-    false,
-  );
+  expect(
+    renderTemplate(template, { user: 'me', password: 'x' }, { file: 't', format: 'toml' }).holdsSecrets,
+  ).toBe(false);
   expect(refusal('a = {{ password }}', { password: new Secret('hunter2 x') }, 'toml')).toBe(
     't:1:5: the value of password does not fit here\n  put quotes around the name: "{{ password }}"',
   );

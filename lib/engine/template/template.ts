@@ -6,7 +6,10 @@ import { type FormatName, parsers, quoted } from './format.ts';
 import { maskedContent } from './mask.ts';
 import { placeOf, type Source } from './source.ts';
 
-/** Text must be between quotes, a whole number may also be without. `true` and `false` are conditions of lines. */
+/**
+ * Text must be between quotes, a whole number may also be without. `true` and `false` are
+ * conditions of lines.
+ */
 export type Value = string | number | boolean | Secret;
 export type Values = Readonly<Record<string, Value>>;
 
@@ -27,11 +30,13 @@ interface Slot extends Piece {
 }
 
 /**
- * Puts values into a valid template where `{{ name }}` is, and leaves out a line that ends with `# {{ if name }}` where that value is
- * false. Each value is escaped for the template's format. A template may have been edited, so the result is
- * parsed: it must be the template's tree with the values in it, which proves that no value breaks out of its place.
+ * Puts values into a valid template where `{{ name }}` is, and leaves out a line that ends with `#
+ * {{ if name }}` where that value is false. Each value is escaped for the template's format. A
+ * template may have been edited, so the result is parsed: it must be the template's tree with the
+ * values in it, which proves that no value breaks out of its place.
  *
- * @throws Problems for unknown names, braces without a name and values that the format cannot hold, Problem for a value that does
+ * @throws Problems for unknown names, braces without a name and values that the format cannot
+ * hold, Problem for a value that does
  *   not fit its place; each with the place in the template, and no value in the message
  */
 export function renderTemplate(template: string, values: Values, source: Source): Content {
@@ -58,7 +63,9 @@ function cutsIn(template: string, values: Values, { file }: Source, problems: Pr
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (typeof value !== 'boolean') {
       const where = placeOf(template, at, file);
-      problems.push(new Problem(`there is no condition ${name}`, { where, hint: 'a condition is true or false' }));
+      problems.push(
+        new Problem(`there is no condition ${name}`, { where, hint: 'a condition is true or false' }),
+      );
     }
     return value === false
       ? { start: match.index, end: match.index + line.length, text: '' }
@@ -76,11 +83,18 @@ function inOrder(pieces: readonly Piece[], cuts: readonly Piece[]): Piece[] {
  * @param pieces in the order of the text
  */
 export function replaced(text: string, pieces: readonly Piece[]): string {
-  const parts = pieces.map(({ start, text: wanted }, i) => text.slice(pieces[i - 1]?.end ?? 0, start) + wanted);
+  const parts = pieces.map(
+    ({ start, text: wanted }, i) => text.slice(pieces[i - 1]?.end ?? 0, start) + wanted,
+  );
   return parts.join('') + text.slice(pieces.at(-1)?.end ?? 0);
 }
 
-function slotAt(template: string, match: RegExpExecArray, values: Values, { file, format }: Source): Slot | Problem {
+function slotAt(
+  template: string,
+  match: RegExpExecArray,
+  values: Values,
+  { file, format }: Source,
+): Slot | Problem {
   const where = placeOf(template, match.index, file);
   const name = match[1]?.trim() ?? '';
   if (!/^[A-Za-z][\w.-]*$/.test(name)) {
@@ -88,11 +102,15 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
   }
   const given = Object.hasOwn(values, name) ? values[name] : undefined;
   if (given === undefined || typeof given === 'boolean') {
-    return new Problem(`there is no variable ${name}`, { where, hint: didYouMean(name, Object.keys(values)) });
+    return new Problem(`there is no variable ${name}`, {
+      where,
+      hint: didYouMean(name, Object.keys(values)),
+    });
   }
   const slot = { name, where, start: match.index, end: match.index + match[0].length };
   if (typeof given === 'number') {
-    if (!Number.isSafeInteger(given)) return new Problem(`the value of ${name} must be a whole number`, { where });
+    if (!Number.isSafeInteger(given))
+      return new Problem(`the value of ${name} must be a whole number`, { where });
     return { ...slot, text: String(given), parsed: String(given), isNumber: true };
   }
   const value = given instanceof Secret ? given.reveal() : given;
@@ -104,7 +122,10 @@ function slotAt(template: string, match: RegExpExecArray, values: Values, { file
   return { ...slot, text: quoted(parsed).slice(1, -1), parsed, isNumber: false };
 }
 
-/** Within a literal or a quoted identifier the quote itself is doubled. Text is not allowed elsewhere. */
+/**
+ * Within a literal or a quoted identifier the quote itself is doubled. Text is not allowed
+ * elsewhere.
+ */
 function slotInSql(template: string, slot: Slot): Slot | Problem {
   const { name, where, start, end, text } = slot;
   const quote = template[start - 1];
@@ -113,7 +134,9 @@ function slotInSql(template: string, slot: Slot): Slot | Problem {
   }
   const isCommand = template.startsWith('\\', template.lastIndexOf('\n', start) + 1);
   if (isCommand && !/^[A-Za-z0-9_.~-]+$/.test(text)) {
-    return new Problem(`the value of ${name} does not fit in a psql command: only A-Z a-z 0-9 _ . ~ - do`, { where });
+    return new Problem(`the value of ${name} does not fit in a psql command: only A-Z a-z 0-9 _ . ~ - do`, {
+      where,
+    });
   }
   return { ...slot, text: text.replaceAll(quote, quote.repeat(2)) };
 }
@@ -132,8 +155,12 @@ function fits(template: string, slots: readonly Slot[], cuts: readonly Piece[], 
   const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
   const tree = (pieces: readonly Piece[]) =>
     JSON.stringify(parsers[format](replaced(template, inOrder(pieces, cuts))), plain);
-  // A mark for each slot. A number may be without quotes, so its mark is a number as well: one that no template has.
-  const marked = slots.map((slot, i) => ({ ...slot, text: slot.isNumber ? String(7e15 + i) : `\uE000${i}\uE001` }));
+  // A mark for each slot. A number may be without quotes, so its mark is a number as well: one
+  // that no template has.
+  const marked = slots.map((slot, i) => ({
+    ...slot,
+    text: slot.isNumber ? String(7e15 + i) : `\uE000${i}\uE001`,
+  }));
   try {
     const expected = tree(marked).replaceAll(/7(\d{15})|\uE000(\d+)\uE001/g, (mark, number, text) => {
       const slot = slots[Number(number ?? text)];

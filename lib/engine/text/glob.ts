@@ -1,8 +1,9 @@
 /**
- * Whether a text matches a glob. Each piece between two `*` matches at the first possible place, which is as good as any later one:
- * the time is bounded for any number of `*`.
+ * Whether a text matches a glob. Each piece between two `*` matches at the first possible place,
+ * which is as good as any later one: the time is bounded for any number of `*`.
  *
- * @param pieces the glob, split at each `*`, every piece as a regular expression of fixed width without `^` and `$`
+ * @param pieces the glob, split at each `*`, every piece as a regular expression of fixed width
+ * without `^` and `$`
  */
 export function fitsInOrder(text: string, pieces: readonly string[]): boolean {
   const [first = '', ...rest] = pieces;

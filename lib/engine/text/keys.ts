@@ -3,7 +3,10 @@ export function isKeyOf<T extends object>(object: T, key: PropertyKey): key is k
   return Object.hasOwn(object, key);
 }
 
-/** The names of the keys of an object, in their order. The object has no other keys than its type says. */
+/**
+ * The names of the keys of an object, in their order. The object has no other keys than its type
+ * says.
+ */
 export function keysOf<T extends object>(object: T): (keyof T & string)[] {
   return Object.keys(object).filter((key): key is keyof T & string => isKeyOf(object, key));
 }

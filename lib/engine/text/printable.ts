@@ -1,10 +1,16 @@
 /** Longer lines are cut: nobody reads them. Characters. */
 const widest = 2000;
 
-/** Control characters, and characters that change the direction of text. Line breaks and tabs are text. */
+/**
+ * Control characters, and characters that change the direction of text. Line breaks and tabs are
+ * text.
+ */
 const controls = /(?![\t\n])[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
 
-/** Text of a host, a file or a command line, with terminal control characters escaped: `\x1b`, `\u202e`. */
+/**
+ * Text of a host, a file or a command line, with terminal control characters escaped: `\x1b`,
+ * `\u202e`.
+ */
 export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(controls, (character) => {
     const code = character.charCodeAt(0).toString(16);

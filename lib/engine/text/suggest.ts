@@ -1,4 +1,7 @@
-/** The number of single-character edits (insert, delete, replace, swap of neighbours) between two words. */
+/**
+ * The number of single-character edits (insert, delete, replace, swap of neighbours) between two
+ * words.
+ */
 function editDistance(a: string, b: string): number {
   // A row depends on the two rows before it.
   let before: number[] = [];
@@ -17,13 +20,16 @@ function editDistance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** The most likely known word: a third of its letters may differ. Undefined without a similar word. */
+/**
+ * The most likely known word: a third of its letters may differ. Undefined without a similar word.
+ */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > 100) return undefined;
   const ranked = [...known]
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(
-      ({ candidate, distance }) => distance <= Math.max(1, Math.floor(Math.max(word.length, candidate.length) / 3)),
+      ({ candidate, distance }) =>
+        distance <= Math.max(1, Math.floor(Math.max(word.length, candidate.length) / 3)),
     )
     .sort((a, b) => a.distance - b.distance);
   return ranked[0]?.candidate;

@@ -14,9 +14,15 @@ interface Repository {
   /** Per cent of the disk that are free. */
   readonly free?: number;
   readonly barman?: string;
-  /** The drill that the operator wants each so many hours, default 48; 0 for one that was run by hand. */
+  /**
+   * The drill that the operator wants each so many hours, default 48; 0 for one that was run by
+   * hand.
+   */
   readonly drill?: { readonly failed?: string; readonly hours?: number };
-  /** Hours ago: when the repository was checked first, and when drills passed, by the name of the result. */
+  /**
+   * Hours ago: when the repository was checked first, and when drills passed, by the name of the
+   * result.
+   */
   readonly hoursAgo?: Readonly<Record<string, number>>;
   /** What the verification of the newest backup said. */
   readonly corrupt?: string;
@@ -44,7 +50,10 @@ function check({
     const end = newest.toISOString().replace('T', ' ').replace('Z', '+00:00');
     writeFileSync(join(repository, 'base/one/backup.info'), `end_time=${end}\nstatus=DONE\n`);
   }
-  writeFileSync(join(repository, 'base/two/backup.info'), 'end_time=2030-01-01 00:00:00+00:00\nstatus=FAILED\n');
+  writeFileSync(
+    join(repository, 'base/two/backup.info'),
+    'end_time=2030-01-01 00:00:00+00:00\nstatus=FAILED\n',
+  );
   for (const name of segments) writeFileSync(join(repository, 'wals/0000000100000000', name), '');
   const program = (name: string, text: string) => {
     writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`);
@@ -82,7 +91,9 @@ function check({
   );
   expect([status, stderr]).toEqual([0, '']);
   const prom = join(metrics, 'rpc_node_backup.prom');
-  const values = existsSync(prom) ? readFileSync(prom, 'utf8').matchAll(/^rpc_node_backup_(\w+) (.*)$/gm) : [];
+  const values = existsSync(prom)
+    ? readFileSync(prom, 'utf8').matchAll(/^rpc_node_backup_(\w+) (.*)$/gm)
+    : [];
   return {
     problems: readFileSync(join(results, 'problems'), 'utf8').split('\n').filter(Boolean),
     metrics: Object.fromEntries([...values].map(([, name, value]) => [name, Number(value)])),
@@ -110,7 +121,12 @@ test.each<[string, Repository, string, Record<string, number>]>([
     `gap in the write-ahead log: ${segment(0, 255)} is followed by ${segment(1, 1)}`,
     { ok: 0, gap: 1 },
   ],
-  ['a slot that lost log', { newest: now, server: '5|lost' }, 'the server dropped what was not received', { gap: 1 }],
+  [
+    'a slot that lost log',
+    { newest: now, server: '5|lost' },
+    'the server dropped what was not received',
+    { gap: 1 },
+  ],
   [
     'no receiver',
     { newest: now, server: '-1|reserved' },
@@ -174,6 +190,10 @@ test.each<[string, Repository, string, Record<string, number>]>([
 });
 
 test('a drill that passed, or that has its time yet, is no problem', () => {
-  for (const hoursAgo of [{ 'checked-since': 90, 'drill-passed.before': 47 }, { 'checked-since': 47 }, undefined])
+  for (const hoursAgo of [
+    { 'checked-since': 90, 'drill-passed.before': 47 },
+    { 'checked-since': 47 },
+    undefined,
+  ])
     expect(check({ newest: now, drill: {}, ...(hoursAgo && { hoursAgo }) }).problems).toEqual([]);
 });

@@ -19,7 +19,9 @@ async function contexts(settings?: Record<string, unknown>) {
 }
 
 async function problems(changes: Changes): Promise<string[]> {
-  const error: unknown = await loadDeployment(await labDeployment(changes)).catch((reason: unknown) => reason);
+  const error: unknown = await loadDeployment(await labDeployment(changes)).catch(
+    (reason: unknown) => reason,
+  );
   if (!(error instanceof Problems)) throw new Error('it was loaded');
   return error.problems.map(({ message }) => message);
 }
@@ -28,9 +30,9 @@ test('an inventory says where the password is, and gives the backup a host of it
   expect(await problems([...withBackup(), [['vars', 'backup'], undefined]])).toEqual([
     'backup.password is missing, and the inventory has a host in group backup',
   ]);
-  expect(await problems([...withBackup(), [['groups', 'backup', 'backup-2'], { address: '10.0.0.8' }]])).toEqual([
-    'group backup has 2 hosts (backup-1, backup-2): there may be only one',
-  ]);
+  expect(
+    await problems([...withBackup(), [['groups', 'backup', 'backup-2'], { address: '10.0.0.8' }]]),
+  ).toEqual(['group backup has 2 hosts (backup-1, backup-2): there may be only one']);
   const shared: Changes = [...withBackup(), [['groups', 'backup'], { 'rpc-1': null }]];
   expect(await problems(shared)).toEqual(['rpc-1 is in group backup and in rpc']);
 });
@@ -47,14 +49,18 @@ test('the server lets in the addresses of the backup host alone, and keeps log u
   const verdict = await resource.check(answers(1));
   for (const step of verdict.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [])
     said.push(step.command);
-  expect(said.join()).toContain("backup-source apply rpc_node_backup state_user state_db 5432 7GB '' 10.0.0.7/32");
+  expect(said.join()).toContain(
+    "backup-source apply rpc_node_backup state_user state_db 5432 7GB '' 10.0.0.7/32",
+  );
   expect(said.join()).not.toContain('backup.Pw~4');
   expect(await resource.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
 });
 
 test("Barman's settings are the inventory's", async () => {
   const { keeper } = await contexts({ keep_days: 9, every_hours: 6 });
-  const file = (await backup.resources(keeper)).find(({ name }) => name === 'file /etc/barman.d/state-db.conf');
+  const file = (await backup.resources(keeper)).find(
+    ({ name }) => name === 'file /etc/barman.d/state-db.conf',
+  );
   const verdict = await file?.check(fakeHost([]));
   const text =
     verdict?.is === 'drift' ? (verdict.differences.find(({ what }) => what === 'content')?.wanted ?? '') : '';
@@ -76,7 +82,15 @@ test('a base backup that is there is not made again, unless it is corrupt', asyn
   const first = (await backup.resources(keeper)).find(({ name }) => name === 'a base backup is there');
   const whole = [/^grep/, '/data/backup/state-db/base/1/backup.info'] as const;
   expect(await first?.check(fakeHost([whole]))).toEqual({ is: 'ok' });
-  const corrupt = fakeHost([whole], { stat: async (path) => (path.endsWith('verify-failed') ? rootsFile : undefined) });
-  expect(await first?.check(corrupt)).toMatchObject({ is: 'drift', note: 'the newest base backup is corrupt' });
-  expect(await first?.check(fakeHost([]))).toMatchObject({ is: 'drift', note: 'there is no whole base backup' });
+  const corrupt = fakeHost([whole], {
+    stat: async (path) => (path.endsWith('verify-failed') ? rootsFile : undefined),
+  });
+  expect(await first?.check(corrupt)).toMatchObject({
+    is: 'drift',
+    note: 'the newest base backup is corrupt',
+  });
+  expect(await first?.check(fakeHost([]))).toMatchObject({
+    is: 'drift',
+    note: 'there is no whole base backup',
+  });
 });

@@ -12,7 +12,8 @@ test('databases that the disk of the backup host cannot hold are not copied: tha
     // In place of the connection to the server.
     writeFileSync(join(folder, 'runuser'), `#!/bin/sh\necho ${bytes}\n`, { mode: 0o755 });
     const program = `#!/bin/sh\n: >${folder}/begun\n`;
-    for (const name of ['pg_receivewal', 'base-backup']) writeFileSync(join(folder, name), program, { mode: 0o755 });
+    for (const name of ['pg_receivewal', 'base-backup'])
+      writeFileSync(join(folder, name), program, { mode: 0o755 });
     const env = {
       PATH: `${folder}:${process.env.PATH}`,
       PROGRAMS: folder,

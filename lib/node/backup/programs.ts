@@ -19,7 +19,8 @@ export const recoveryProgram = `${library}/recovery`;
 /** The programs are on the backup host. */
 export function backupPrograms(): Resource[] {
   const program = (name: string, text: string) => file(`${library}/${name}`).content(text).mode(0o755);
-  const read = (name: string) => readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+  const read = (name: string) =>
+    readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
   return [
     program('base-backup', read('base-backup')),
     program('backup-check', metricsProgram('backup-check')),

@@ -17,7 +17,13 @@ export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[]
   const folder = dataFolder(vars, 'backup');
   const { every_hours, drill_hours } = vars.backup;
   // The drill has twice its own interval.
-  const words = [`'${connectionToServer({ hosts })}'`, textfiles, resultsFolder, oldestHours(vars), 2 * drill_hours];
+  const words = [
+    `'${connectionToServer({ hosts })}'`,
+    textfiles,
+    resultsFolder,
+    oldestHours(vars),
+    2 * drill_hours,
+  ];
   const drill = schedule(`${product}-recovery-drill`, {
     every: drill_hours * 3600,
     command: `${recoveryProgram} drill ${folder}/drill latest`,

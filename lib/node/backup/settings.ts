@@ -11,7 +11,10 @@ import { backupRole } from './source.ts';
 
 type Deployment = Pick<Context<Variables>, 'hosts' | 'vars'>;
 
-const barmanTemplate = readFileSync(new URL('../../../templates/backup/barman.conf', import.meta.url), 'utf8');
+const barmanTemplate = readFileSync(
+  new URL('../../../templates/backup/barman.conf', import.meta.url),
+  'utf8',
+);
 
 /** PostgreSQL's own programs on the backup host. */
 export const postgresPrograms = `/usr/lib/postgresql/${postgresVersion}/bin`;

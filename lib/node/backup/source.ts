@@ -7,7 +7,10 @@ import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const script = readFileSync(new URL('../../../templates/host/replication-source.sh', import.meta.url), 'utf8');
+const script = readFileSync(
+  new URL('../../../templates/host/replication-source.sh', import.meta.url),
+  'utf8',
+);
 
 /** The role that copies the database server for backups, and nothing else. */
 export const backupRole = 'rpc_node_backup';
@@ -18,10 +21,12 @@ export function backupHost(hosts: Context<Variables>['hosts']): InventoryHost<Va
 }
 
 /**
- * The database server lets hosts copy it: a role with a password of its own, lines in pg_hba.conf for the addresses of the hosts, and a
- * limit for what is kept for them, so that one that does not fetch it never stops the server. None of it needs a restart.
+ * The database server lets hosts copy it: a role with a password of its own, lines in pg_hba.conf
+ * for the addresses of the hosts, and a limit for what is kept for them, so that one that does not
+ * fetch it never stops the server. None of it needs a restart.
  *
- * @param group of the hosts @param hosts the backup host, or the replicas; none: nothing of it is there
+ * @param group of the hosts @param hosts the backup host, or the replicas; none: nothing of it is
+ * there
  * @param slots of replicas, which have nothing else to make them
  */
 export function serverLetsItselfBeCopied(

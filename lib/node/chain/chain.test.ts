@@ -13,10 +13,13 @@ test.each([
   expect(await blockNumber(hostWith(result), 'http://x')).toEqual({ ok: true, value });
 });
 
-test.each(['0x', '0x01', '500', 500, null, '0xffffffffffffffffff'])('%j is not a quantity', async (result) => {
-  const error = `eth_blockNumber gives no valid block number: ${JSON.stringify(result)}`;
-  expect(await blockNumber(hostWith(result), 'http://x')).toEqual({ ok: false, error });
-});
+test.each(['0x', '0x01', '500', 500, null, '0xffffffffffffffffff'])(
+  '%j is not a quantity',
+  async (result) => {
+    const error = `eth_blockNumber gives no valid block number: ${JSON.stringify(result)}`;
+    expect(await blockNumber(hostWith(result), 'http://x')).toEqual({ ok: false, error });
+  },
+);
 
 test('a block has a number, a hash and a time', async () => {
   const block = { number: '0x10', hash: '0xaa', timestamp: '0x3e8' };

@@ -4,7 +4,9 @@ import { fieldsOf } from '../../engine/text/keys.ts';
 import { type JsonRpcAnswer, jsonRpc, quantity } from './json-rpc.ts';
 
 /** A value, or why it is missing. */
-export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
+export type Answer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: string };
 
 /** A block. Times are seconds since 1970. */
 export interface Block {
@@ -31,7 +33,9 @@ async function askQuantity(host: Reader, url: string, method: string, what: stri
   const answer = await jsonRpc(host, url, method);
   if (!answer.ok) return answer;
   const value = quantity(answer.result);
-  return value === undefined ? { ok: false, error: noResult(method, what, answer.result) } : { ok: true, value };
+  return value === undefined
+    ? { ok: false, error: noResult(method, what, answer.result) }
+    : { ok: true, value };
 }
 
 function noResult(method: string, what: string, result: unknown): string {
@@ -45,7 +49,11 @@ function noResult(method: string, what: string, result: unknown): string {
 }
 
 /** A block by its number; undefined where there is no such block. */
-export async function blockAt(host: Reader, url: string, which: number | 'latest'): Promise<Answer<Block | undefined>> {
+export async function blockAt(
+  host: Reader,
+  url: string,
+  which: number | 'latest',
+): Promise<Answer<Block | undefined>> {
   const name = which === 'latest' ? which : `0x${which.toString(16)}`;
   return readBlock(await jsonRpc(host, url, 'eth_getBlockByNumber', [name, false]));
 }

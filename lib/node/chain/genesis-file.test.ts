@@ -30,7 +30,9 @@ const inPlace = '/opt/rpc-node/genesis.json';
 /** The genesis file of a network with `wanted` in its inventory, and a host with these files. */
 async function setUp(wanted: string, files: Record<string, string>) {
   const sha256 = createHash('sha256').update(wanted).digest('hex');
-  const { hosts } = await loadDeployment(await labDeployment([[['vars', 'network', 'genesis', 'sha256'], sha256]]));
+  const { hosts } = await loadDeployment(
+    await labDeployment([[['vars', 'network', 'genesis', 'sha256'], sha256]]),
+  );
   const vars = hosts[0]?.vars;
   if (!vars) throw new Error('no host');
   const there = new Map(Object.entries(files));
@@ -69,7 +71,9 @@ test('a file with another SHA-256, or one with faults, is never put where contai
   const wrong = JSON.stringify({ ...JSON.parse(sound()), genesis: Array.from({ length: 30 }, () => ({})) });
   const hopeless = await setUp(wrong, { [downloaded]: wrong });
   await expect(applyDrift(hopeless.host, hopeless.resource)).rejects.toMatchObject({
-    message: expect.stringMatching(/is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/),
+    message: expect.stringMatching(
+      /is refused:\n {2}genesis\[0\]\.balance is missing\n[\s\S]*\n {2}and \d+ more$/,
+    ),
     hint: 'the genesis file has to be for chain id 55555 and the current generation of the node; see network.genesis in the inventory',
   });
 

@@ -13,8 +13,8 @@ const attributes = { mode: 0o644, owner: 'root', group: 'root' } as const;
 const shownFaults = 20;
 
 /**
- * The genesis file where the node's containers mount it. It is put there only when it has the SHA-256 of the inventory, and the fields
- * of the generation and the network.
+ * The genesis file where the node's containers mount it. It is put there only when it has the
+ * SHA-256 of the inventory, and the fields of the generation and the network.
  *
  * @param downloaded path of the downloaded file on the host
  */
@@ -34,7 +34,8 @@ export function genesisFile(downloaded: string, vars: Variables): Resource {
       if (fault) throw fault;
       if (differences.length === 0) return ok;
       const source = await host.read(downloaded);
-      // The download is an earlier task. In check mode the file can still be that of another inventory.
+      // The download is an earlier task. In check mode the file can still be that of another
+      // inventory.
       if (!source || sha256Of(source) !== sha256) return unknownUntil(`${downloaded} is downloaded`);
       return drift(differences, faultsIn(source, vars) ?? [write(path, source, attributes)]);
     },

@@ -94,8 +94,14 @@ test.each<[string[], (genesis: Genesis) => void]>([
     (g) => Object.assign(g, { rollupManagerCreationBlockNumber: 1.5 }),
   ],
   [['l1Config is missing'], (g) => Reflect.deleteProperty(g, 'l1Config')],
-  [['l1Config.chainId must be 55555, as the inventory says'], (g) => Object.assign(g.l1Config, { chainId: 202401 })],
-  [['l1Config.chainId must be 55555, as the inventory says'], (g) => Object.assign(g.l1Config, { chainId: '55555' })],
+  [
+    ['l1Config.chainId must be 55555, as the inventory says'],
+    (g) => Object.assign(g.l1Config, { chainId: 202401 }),
+  ],
+  [
+    ['l1Config.chainId must be 55555, as the inventory says'],
+    (g) => Object.assign(g.l1Config, { chainId: '55555' }),
+  ],
   [
     ['l1Config.polTokenAddress must be 20 bytes in hex, 0x…'],
     (g) => Object.assign(g.l1Config, { polTokenAddress: '0xabc' }),
@@ -108,9 +114,15 @@ test.each<[string[], (genesis: Genesis) => void]>([
   [['genesis is empty'], (g) => Object.assign(g, { genesis: [] })],
   [['genesis must be a list'], (g) => Object.assign(g, { genesis: {} })],
   [['genesis[1].balance must be text'], (g) => Object.assign(g.genesis[1] ?? {}, { balance: 0 })],
-  [['genesis[1].nonce must be a whole number as text'], (g) => Object.assign(g.genesis[1] ?? {}, { nonce: 'x' })],
+  [
+    ['genesis[1].nonce must be a whole number as text'],
+    (g) => Object.assign(g.genesis[1] ?? {}, { nonce: 'x' }),
+  ],
   [['genesis[0].address is missing'], (g) => Reflect.deleteProperty(g.genesis[0] ?? {}, 'address')],
-  [['genesis[0].bytecode must be bytes in hex, 0x…'], (g) => Object.assign(g.genesis[0] ?? {}, { bytecode: '6080' })],
+  [
+    ['genesis[0].bytecode must be bytes in hex, 0x…'],
+    (g) => Object.assign(g.genesis[0] ?? {}, { bytecode: '6080' }),
+  ],
   [
     ['genesis[0].bytecode is missing, though contractName says that it is a contract'],
     (g) => Reflect.deleteProperty(g.genesis[0] ?? {}, 'bytecode'),
@@ -125,8 +137,14 @@ test.each<[string[], (genesis: Genesis) => void]>([
     ['genesis[0].storage.slot: this key must be a number of up to 32 bytes in hex, 0x…'],
     (g) => Object.assign(g.genesis[0] ?? {}, { storage: { slot: '0x1' } }),
   ],
-  [['genesis[0].storage.0x0 must be text'], (g) => Object.assign(g.genesis[0] ?? {}, { storage: { '0x0': 1 } })],
-  [['genesis[1].address is that of genesis[0]'], (g) => Object.assign(g.genesis[1] ?? {}, { address: address('A') })],
+  [
+    ['genesis[0].storage.0x0 must be text'],
+    (g) => Object.assign(g.genesis[0] ?? {}, { storage: { '0x0': 1 } }),
+  ],
+  [
+    ['genesis[1].address is that of genesis[0]'],
+    (g) => Object.assign(g.genesis[1] ?? {}, { address: address('A') }),
+  ],
 ])('%s', (expected, spoil) => {
   const genesis = sound();
   spoil(genesis);

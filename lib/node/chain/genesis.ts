@@ -30,8 +30,9 @@ const account = z
   });
 
 /**
- * What is wrong with a genesis file: each fault with the name of its field; an empty list where it is sound. The node itself accepts an
- * empty object, an empty `genesis`, any `root` or another generation's keys silently, and then synchronizes nonsense.
+ * What is wrong with a genesis file: each fault with the name of its field; an empty list where it
+ * is sound. The node itself accepts an empty object, an empty `genesis`, any `root` or another
+ * generation's keys silently, and then synchronizes nonsense.
  *
  * @param text the whole file
  * @param wanted keys of the generation, and the chain id of the network
@@ -56,7 +57,8 @@ export function genesisFaults(
   const faults = result.error.issues.map((issue) => {
     const name = nameOf(issue.path);
     if (valueAt(genesis, issue.path) === undefined && issue.code !== 'custom') return `${name} is missing`;
-    if (issue.code === 'invalid_key') return `${name}: this key ${issue.issues[0]?.message ?? 'is not allowed'}`;
+    if (issue.code === 'invalid_key')
+      return `${name}: this key ${issue.issues[0]?.message ?? 'is not allowed'}`;
     if (issue.code === 'invalid_type' && issue.path.length === 0) return 'it is not a JSON object';
     return `${name} ${issue.code === 'invalid_type' && !issue.message.startsWith('must') ? `must be ${typeNames[issue.expected] ?? issue.expected}` : issue.message}`;
   });
@@ -64,7 +66,10 @@ export function genesisFaults(
 }
 
 /** Keys of another generation: the file was made for that one. */
-function foreignKeys(genesis: unknown, wanted: Pick<Generation, 'genesisBlocks' | 'genesisContracts'>): string[] {
+function foreignKeys(
+  genesis: unknown,
+  wanted: Pick<Generation, 'genesisBlocks' | 'genesisContracts'>,
+): string[] {
   return Object.entries(generations).flatMap(([name, { genesisBlocks, genesisContracts }]) => {
     const blocks = genesisBlocks.filter((key) => !wanted.genesisBlocks.includes(key)).map((key) => [key]);
     const contracts = genesisContracts.filter((key) => !wanted.genesisContracts.includes(key));

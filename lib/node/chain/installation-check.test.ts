@@ -13,7 +13,10 @@ const twice = { attempts: 2, pause_seconds: 0 };
  *
  * @param trusted what the trusted sequencer answers to the request for its chain id
  */
-const answering = (result: unknown, trusted: Answer = 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x10"}') =>
+const answering = (
+  result: unknown,
+  trusted: Answer = 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x10"}',
+) =>
   fakeHost(
     [
       [/10\.0\.0\.9:8545/, trusted],
@@ -36,7 +39,9 @@ test('an answer without a block number is shown, with the number of attempts', a
 test('a chain that does not grow is reported with its newest block', async () => {
   const check = blockGrows(url, sequencer, twice);
   const host = answering({ number: '0x10', hash: '0xaa', timestamp: '0x384' });
-  expect(await check.check(host)).toMatchObject(drift('block 16 is 100 s old, and whether it grows takes two checks'));
+  expect(await check.check(host)).toMatchObject(
+    drift('block 16 is 100 s old, and whether it grows takes two checks'),
+  );
   await expect(applyDrift(host, check)).rejects.toMatchObject({
     message: 'the newest block is 16 and does not grow (asked 2 times, every 0 s)',
     hint: 'see docker logs json-rpc',

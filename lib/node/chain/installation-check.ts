@@ -41,13 +41,16 @@ export function answers(
 
 /** `eth_blockNumber` has to give a JSON-RPC result with a valid block number. */
 export function givesBlockNumber(url: string, attempts: Attempts): Work {
-  return answers(`eth_blockNumber on ${url} gives a block`, 'json-rpc', attempts, (host) => blockNumber(host, url));
+  return answers(`eth_blockNumber on ${url} gives a block`, 'json-rpc', attempts, (host) =>
+    blockNumber(host, url),
+  );
 }
 
 /**
- * The newest block has to grow. One check cannot see growth, but a block of the last minute proves it. Where the newest one is older,
- * as while the node catches up from its snapshot, it is waited for, which is the proof. No block can come while the trusted sequencer is
- * away: that is a warning.
+ * The newest block has to grow. One check cannot see growth, but a block of the last minute proves
+ * it. Where the newest one is older, as while the node catches up from its snapshot, it is waited
+ * for, which is the proof. No block can come while the trusted sequencer is away: that is a
+ * warning.
  *
  * @param url of json-rpc on the host
  * @param sequencer URL of the trusted sequencer

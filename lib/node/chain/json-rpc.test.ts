@@ -40,7 +40,9 @@ test.each([
 });
 
 test('no answer at all is reported with the reason that curl gives', async () => {
-  const host = fakeHost([[/probe/, { exitCode: 0, stderr: 'curl: (7) Failed to connect to localhost port 8123\n' }]]);
+  const host = fakeHost([
+    [/probe/, { exitCode: 0, stderr: 'curl: (7) Failed to connect to localhost port 8123\n' }],
+  ]);
   expect(await jsonRpc(host, url, 'eth_blockNumber')).toEqual({
     ok: false,
     error: `${url} does not answer: Failed to connect to localhost port 8123`,

@@ -7,7 +7,10 @@ import { parseJson } from '../../engine/text/parse-json.ts';
 /** A block with its transactions is some hundred kilobytes. Bytes. */
 export const longestAnswer = 4 * 1024 * 1024;
 
-/** For how long HTTP 429 is asked again: a node that allows one request in a second answers all checks of a run in this time. Seconds. */
+/**
+ * For how long HTTP 429 is asked again: a node that allows one request in a second answers all
+ * checks of a run in this time. Seconds.
+ */
 export const patience = 12;
 
 /** The id of every request, which a valid answer repeats. */
@@ -45,15 +48,17 @@ export function jsonRpcRequest(method: string, params: readonly unknown[] = []):
 }
 
 /**
- * Reads an answer as JSON-RPC 2.0 defines it: `jsonrpc` is "2.0", `id` is that of the request, and there is a result and no error.
- * An error comes with HTTP 200, as a result does, so only the body shows it.
+ * Reads an answer as JSON-RPC 2.0 defines it: `jsonrpc` is "2.0", `id` is that of the request, and
+ * there is a result and no error. An error comes with HTTP 200, as a result does, so only the body
+ * shows it.
  */
 export function readAnswer(text: string, url: string): JsonRpcAnswer {
   const body = parseJson(text);
   const shown = excerpt(text.trim(), 80);
   if (body === undefined) return { ok: false, error: `${url} answers no JSON: ${shown || '(nothing)'}` };
   const { jsonrpc, id, error, ...rest } = fieldsOf(body);
-  if (error) return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };
+  if (error)
+    return { ok: false, error: `${url} answers an error: ${describeError(error)}`, code: codeOf(error) };
   if (!('result' in rest)) return { ok: false, error: `${url} answers no JSON-RPC: ${shown}` };
   if (jsonrpc !== '2.0') return { ok: false, error: `${url} answers without "jsonrpc": "2.0": ${shown}` };
   if (id !== requestId)

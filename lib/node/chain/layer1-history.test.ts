@@ -36,7 +36,8 @@ afterAll(() => {
 });
 
 /**
- * @param newest and `older`: what psql prints for the newest block, and for that of 64 blocks before
+ * @param newest and `older`: what psql prints for the newest block, and for that of 64 blocks
+ * before
  */
 async function check({ newest = '', older = '', here = layer1 }, of = layer1HasOurBlocks) {
   layer1 = here;
@@ -55,7 +56,11 @@ test('a database without layer-1 blocks has nothing to compare', async () => {
 });
 
 test('another history is refused with both hashes, and without the key in the address', async () => {
-  const verdict = await check({ newest: '0x64 0xab\n', older: '0x24 0xcd\n', here: { 100: '0x12', 36: '0x34' } });
+  const verdict = await check({
+    newest: '0x64 0xab\n',
+    older: '0x24 0xcd\n',
+    here: { 100: '0x12', 36: '0x34' },
+  });
   const address = url.replace(/\/key.*/, '');
   expect(describeVerdict(verdict)).toBe(
     `layer 1 has another history: block 100 is 0xab in the state database and 0x12 on ${address}`,
@@ -72,7 +77,9 @@ test('a reorganization of the last blocks, and a layer 1 that lags behind, are a
 });
 
 test('a database or a layer 1 that does not answer is reported', async () => {
-  const { vars } = await contextOf({ changes: [[['vars', 'network', 'l1_rpc_url'], 'http://127.0.0.1:1/key']] });
+  const { vars } = await contextOf({
+    changes: [[['vars', 'network', 'l1_rpc_url'], 'http://127.0.0.1:1/key']],
+  });
   writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho 0x64 0xab\n', { mode: 0o755 });
   const verdict = await layer1HasOurBlocks(vars).check(localHost(folder));
   expect(describeVerdict(verdict)).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: ./);

@@ -6,12 +6,16 @@ import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type BlockPair, newestBlockPair } from './newest-block.ts';
 
-/** Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer blocks. Blocks. */
+/**
+ * Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer
+ * blocks. Blocks.
+ */
 const finalityDepth = 64;
 
 /**
- * The newest layer-1 block of the state database is one of layer 1. The synchronizer, given a layer 1 of another history, drops all
- * blocks of layer 1 from the state database, and then ends at every start. A reorganization of the last blocks is accepted.
+ * The newest layer-1 block of the state database is one of layer 1. The synchronizer, given a
+ * layer 1 of another history, drops all blocks of layer 1 from the state database, and then ends
+ * at every start. A reorganization of the last blocks is accepted.
  */
 export function layer1HasOurBlocks(vars: Variables): Resource {
   return expectation('layer 1 has the newest layer-1 block of the state database', {
@@ -21,8 +25,8 @@ export function layer1HasOurBlocks(vars: Variables): Resource {
 }
 
 /**
- * The same, before anything is stopped, as far as it can be known then: a database that does not run, or has no block yet, is compared in
- * its turn. One that this run replaces is not.
+ * The same, before anything is stopped, as far as it can be known then: a database that does not
+ * run, or has no block yet, is compared in its turn. One that this run replaces is not.
  *
  * @param isReplaced whether the run may put other data in place of the database
  */
@@ -54,7 +58,11 @@ async function judgePair(host: Reader, vars: Variables, { here, there }: BlockPa
   if (isSame(here.hash, there.value?.hash)) return ok;
   const url = vars.network.l1_rpc_url;
   const atMost = `(select max(block_num) - ${finalityDepth} from state.block)`;
-  const older = await newestBlockPair(host, { target: stateDatabase(vars), table: 'state.block', atMost }, url);
+  const older = await newestBlockPair(
+    host,
+    { target: stateDatabase(vars), table: 'state.block', atMost },
+    url,
+  );
   const pair = older.ok ? older.value : undefined;
   if (pair?.there.ok && isSame(pair.here.hash, pair.there.value?.hash)) return ok;
   return drift(

@@ -26,7 +26,9 @@ function rpcServer(answers: Readonly<Record<string, object>>): Promise<number> {
   return listen(
     createServer(async (request: IncomingMessage, response: ServerResponse) => {
       const { id, method } = JSON.parse((await request.toArray()).join('')) as { id: number; method: string };
-      const answer = answers[method] ?? { error: { code: -32601, message: `the method ${method} does not exist` } };
+      const answer = answers[method] ?? {
+        error: { code: -32601, message: `the method ${method} does not exist` },
+      };
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
     }),
   );
@@ -54,12 +56,16 @@ test('a node that allows few requests in a second passes, though the checks ask 
     return response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   };
   const server = createServer((request, response) =>
-    isTooMuch() ? response.writeHead(429).end('You have reached maximum request limit.') : answer(request, response),
+    isTooMuch()
+      ? response.writeHead(429).end('You have reached maximum request limit.')
+      : answer(request, response),
   );
   server.on('upgrade', (request, socket: Duplex) => {
     if (isTooMuch()) return socket.on('error', () => {}).end('HTTP/1.1 429 Too Many Requests\r\n\r\n');
     if (!agreesToWebSocket(request, socket)) return;
-    return socket.once('data', () => socket.write(serverFrame(0x81, '{"jsonrpc":"2.0","id":1,"result":"0x10"}')));
+    return socket.once('data', () =>
+      socket.write(serverFrame(0x81, '{"jsonrpc":"2.0","id":1,"result":"0x10"}')),
+    );
   });
   const isTooMuch = () => {
     const now = Math.floor(Date.now() / 1000);
@@ -79,7 +85,10 @@ test('a node that allows few requests in a second passes, though the checks ask 
     answersWebSocket(port, once).check(host),
     newestBlockPair(host, { url }, elsewhere),
   ]);
-  const pair = { here: { block: 16, hash: '0x1' }, there: { ok: true, value: { block: 16, hash: '0x1', made: 16 } } };
+  const pair = {
+    here: { block: 16, hash: '0x1' },
+    there: { ok: true, value: { block: 16, hash: '0x1', made: 16 } },
+  };
   expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);
   expect(limited).toBeGreaterThan(0);
 });
@@ -88,12 +97,17 @@ test('metrics have to be in the format of Prometheus', async () => {
   const page = (body: string, status = 200) =>
     listen(createServer((_, response) => response.writeHead(status).end(body)));
   const check = (port: number) => servesMetrics('sync', port, once).check(localHost());
-  expect(await check(await page('# TYPE jsonrpc_request_handled counter\njsonrpc_request_handled 1\n'))).toEqual(ok);
+  expect(
+    await check(await page('# TYPE jsonrpc_request_handled counter\njsonrpc_request_handled 1\n')),
+  ).toEqual(ok);
   const html = await page('<html>');
   expect(await check(html)).toEqual(drift(`http://localhost:${html}/metrics answers no metrics`));
   const missing = await page('', 404);
   expect(await check(missing)).toEqual(drift(`http://localhost:${missing}/metrics answers HTTP 404`));
-  expect(await check(1)).toMatchObject({ is: 'drift', note: expect.stringMatching(/:1\/metrics does not answer: ./) });
+  expect(await check(1)).toMatchObject({
+    is: 'drift',
+    note: expect.stringMatching(/:1\/metrics does not answer: ./),
+  });
 });
 
 test('nothing is judged before the container runs, and the log to read is named', async () => {

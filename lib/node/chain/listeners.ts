@@ -10,7 +10,10 @@ const limit = 5;
 /** The JSON-RPC error of a method that is not served. */
 const methodNotFound = -32601;
 
-/** A cheap method of each namespace. The block of the last one does not exist, so nothing is traced. */
+/**
+ * A cheap method of each namespace. The block of the last one does not exist, so nothing is
+ * traced.
+ */
 const methods: Readonly<Record<string, readonly [method: string, ...params: unknown[]]>> = {
   eth: ['eth_chainId'],
   net: ['net_version'],
@@ -20,7 +23,10 @@ const methods: Readonly<Record<string, readonly [method: string, ...params: unkn
   debug: ['debug_traceBlockByNumber', '0x7fffffffffffffff'],
 };
 
-/** json-rpc serves these namespaces over HTTP (spec, Endpoints). An error that a served method gives is an answer. */
+/**
+ * json-rpc serves these namespaces over HTTP (spec, Endpoints). An error that a served method
+ * gives is an answer.
+ */
 export function servesNamespaces(url: string, namespaces: readonly string[], attempts: Attempts): Resource {
   return answers(`${url} serves ${namespaces.join(', ')}`, 'json-rpc', attempts, async (host) => {
     const asked = namespaces.map(async (namespace) => {

@@ -10,7 +10,10 @@ const script = readFileSync(new URL('../../../templates/host/newest-block.sh', i
 /** Of a request. Seconds. */
 const limit = 6;
 
-/** Where the newest block is read: a JSON-RPC server on the host itself, or a table of a database in a container. */
+/**
+ * Where the newest block is read: a JSON-RPC server on the host itself, or a table of a database
+ * in a container.
+ */
 export type BlockSource =
   | { readonly url: string }
   | { readonly target: SqlTarget; readonly table: string; readonly atMost?: string };

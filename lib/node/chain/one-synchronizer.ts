@@ -6,7 +6,9 @@ import { noSynchronizerOn } from './synchronizers.ts';
 /** No synchronizer runs on a host beside the one of the Database+Sync server. */
 export function noneBeside(isDatabaseHost: boolean): Resource {
   return expectation(
-    isDatabaseHost ? 'no other synchronizer runs on the Database+Sync server' : 'no synchronizer runs on an RPC server',
+    isDatabaseHost
+      ? 'no other synchronizer runs on the Database+Sync server'
+      : 'no synchronizer runs on an RPC server',
     {
       check: async (host) => {
         const seen = await noSynchronizerOn(host, isDatabaseHost);
@@ -18,7 +20,10 @@ export function noneBeside(isDatabaseHost: boolean): Resource {
   );
 }
 
-/** Refuses a deploy where the inventory names a replica as the Database+Sync server before a switch. */
+/**
+ * Refuses a deploy where the inventory names a replica as the Database+Sync server before a
+ * switch.
+ */
 export function followsNobody(vars: Variables): Resource {
   return expectation('state-db is no replica', {
     check: async (host) => {

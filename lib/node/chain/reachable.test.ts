@@ -27,14 +27,18 @@ beforeAll(async () => {
       if (pathname.startsWith('/rpc')) {
         const { method, id } = JSON.parse(body) as { method: string; id: number };
         expect(method).toBe('eth_chainId');
-        const answers: Record<string, unknown> = { '/rpc': { result: '0x10' }, '/rpc/words': { result: 'sixteen' } };
+        const answers: Record<string, unknown> = {
+          '/rpc': { result: '0x10' },
+          '/rpc/words': { result: 'sixteen' },
+        };
         const answer = answers[pathname] ?? { error: { code: -32601, message: 'no such method' } };
         return response
           .setHeader('content-type', 'application/json')
           .end(JSON.stringify({ jsonrpc: '2.0', id, ...(answer as object) }));
       }
       // As a server does that does not know ranges.
-      if (pathname === '/large') return response.setHeader('content-length', 5_000_000_000).write('x'.repeat(100_000));
+      if (pathname === '/large')
+        return response.setHeader('content-length', 5_000_000_000).write('x'.repeat(100_000));
       const status = pathname === '/v2/' ? 401 : pathname === '/file' ? 200 : 404;
       return response.writeHead(status).end('<html>');
     });
@@ -125,7 +129,11 @@ test.each(machines)('an address where nobody listens, %s', async (_, programs) =
   const { port } = gone.address() as AddressInfo;
   gone.close();
   const host = machine(programs);
-  for (const url of [`http://127.0.0.1:${port}/key`, `https://127.0.0.1:${port}/key`, `git://127.0.0.1:${port}/key`]) {
+  for (const url of [
+    `http://127.0.0.1:${port}/key`,
+    `https://127.0.0.1:${port}/key`,
+    `git://127.0.0.1:${port}/key`,
+  ]) {
     const verdict = await downloads(host, url);
     expect(verdict).toMatchObject({ is: 'drift' });
     expect(describeVerdict(verdict)).toMatch(

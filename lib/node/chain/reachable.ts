@@ -5,7 +5,10 @@ import { excerpt } from '../../engine/secret/secret.ts';
 import type { Answer } from './chain.ts';
 import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.ts';
 
-/** An address that answers at all does so quickly, and a dead one must not hold up the rest. Seconds. */
+/**
+ * An address that answers at all does so quickly, and a dead one must not hold up the rest.
+ * Seconds.
+ */
 const answerLimit = 6;
 
 /** Of a file of some megabytes. Seconds. */
@@ -22,7 +25,11 @@ export async function downloads(host: Reader, url: string): Promise<Verdict> {
  * @param length of what is read of it. Bytes
  * @returns undefined from a host that can only try the connection
  */
-export async function askDownload(host: Reader, url: string, length: number): Promise<Answer<Buffer | undefined>> {
+export async function askDownload(
+  host: Reader,
+  url: string,
+  length: number,
+): Promise<Answer<Buffer | undefined>> {
   const answer = await askHttp(host, url, { length, seconds: downloadLimit });
   if (!answer.answered) return { ok: false, error: `${shownAddress(url)} does not answer: ${answer.why}` };
   const { status, body } = answer;
@@ -36,7 +43,10 @@ export async function registryAnswers(host: Reader, url: string): Promise<Verdic
   return ask(host, url, (status) => status === 200 || status === 401);
 }
 
-/** What a chain's JSON-RPC says of itself: its id, or undefined from a host that can only try the connection. */
+/**
+ * What a chain's JSON-RPC says of itself: its id, or undefined from a host that can only try the
+ * connection.
+ */
 export type ChainId = Answer<number | undefined>;
 
 /** Asks the JSON-RPC of a chain for the id of the chain, from the host. */
@@ -54,7 +64,10 @@ export async function askChainId(host: Reader, url: string): Promise<ChainId> {
   if (!read.ok) return read;
   const value = quantity(read.result);
   if (value !== undefined) return { ok: true, value };
-  return { ok: false, error: `${shown} gives no chain id: ${excerpt(JSON.stringify(read.result) ?? '', 80)}` };
+  return {
+    ok: false,
+    error: `${shown} gives no chain id: ${excerpt(JSON.stringify(read.result) ?? '', 80)}`,
+  };
 }
 
 /**
@@ -66,7 +79,9 @@ export function isOfChain(url: string, answer: ChainId, chainId: number | undefi
   if (!answer.ok) return drift(answer.error);
   const { value: id } = answer;
   if (id === undefined || chainId === undefined || id === chainId) return ok;
-  return drift(`${shownAddress(url)} is of the chain with id ${id}, and has to be of the one with id ${chainId}`);
+  return drift(
+    `${shownAddress(url)} is of the chain with id ${id}, and has to be of the one with id ${chainId}`,
+  );
 }
 
 /** A host without curl and wget tries the connection only. */

@@ -12,7 +12,10 @@ const container = {
 const stranger = (address: string) =>
   `a node on ${address} is connected to the state database, and is not a host of this inventory`;
 
-/** A host whose state database has these clients: address, whether it writes, whether it was seen to read only. */
+/**
+ * A host whose state database has these clients: address, whether it writes, whether it was seen
+ * to read only.
+ */
 function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): TestHost {
   return fakeHost(
     [
@@ -68,7 +71,9 @@ test('the sessions of a host that could not be checked have to be seen to read o
   expect(await check(idle, [], alone)).toEqual(ok);
   expect(await check(idle, ['rpc-2'], alone)).toEqual(ok);
   expect(await check(idle, ['rpc-1'], alone)).toEqual(
-    drift('a node on 172.30.77.12, which could not be checked, is connected to the state database and may be writing'),
+    drift(
+      'a node on 172.30.77.12, which could not be checked, is connected to the state database and may be writing',
+    ),
   );
   expect(await check(databaseWith([['172.30.77.12', 'f', 't']]), ['rpc-1'], alone)).toEqual(ok);
 });
@@ -77,7 +82,9 @@ test('a host that the inventory names is known by the addresses of its name', as
   const context = await contextOf({
     hosts: (all) =>
       all.map((host) =>
-        host.name === 'rpc-1' ? { ...host, connection: { ...host.connection, address: 'rpc.example' } } : host,
+        host.name === 'rpc-1'
+          ? { ...host, connection: { ...host.connection, address: 'rpc.example' } }
+          : host,
       ),
   });
   const { check } = noOtherSynchronizer(context);
@@ -101,7 +108,9 @@ test('before a synchronizer is started each host shows what runs there', async (
   expect(await check(databaseWith([], 'container twin running'), [], alone)).toEqual(
     drift('the container twin is running'),
   );
-  expect(hint).toMatch(/^stop that synchronizer for good, .*: two synchronizers on one state database corrupt it\. /);
+  expect(hint).toMatch(
+    /^stop that synchronizer for good, .*: two synchronizers on one state database corrupt it\. /,
+  );
 });
 
 test.each([

@@ -22,8 +22,8 @@ type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars' | 'given'>;
 const corrupts = 'two synchronizers on one state database corrupt it';
 
 /**
- * The condition for a start of the synchronizer: no other one runs on any host of the inventory, and no other one is connected to the
- * state database from another machine.
+ * The condition for a start of the synchronizer: no other one runs on any host of the inventory,
+ * and no other one is connected to the state database from another machine.
  */
 export function noOtherSynchronizer(deployment: Deployment): EveryHost {
   const own = deployment.host.name;
@@ -48,12 +48,15 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
 
 /** Whether a switch ends the synchronizer of a host before it starts another one. */
 function mayBeFormer({ hosts, given }: Deployment, name: string): boolean {
-  return given.to !== undefined && hosts.some((host) => host.name === name && host.groups.includes('replica'));
+  return (
+    given.to !== undefined && hosts.some((host) => host.name === name && host.groups.includes('replica'))
+  );
 }
 
 /**
- * Only hosts of the inventory may connect to the state database as the node does, and none of them may write. An operator's psql sets
- * an application name, the node does not. Components on our own hosts are recognised by their address.
+ * Only hosts of the inventory may connect to the state database as the node does, and none of them
+ * may write. An operator's psql sets an application name, the node does not. Components on our own
+ * hosts are recognised by their address.
  */
 export function noForeignSynchronizer(deployment: Deployment): Resource {
   const state = stateDatabase(deployment.vars);
@@ -70,7 +73,8 @@ function leftSessions({ container, user, database }: SqlTarget): string {
 /**
  * Checks the clients of the state database on other machines for a synchronizer.
  *
- * @param options `assumedStopped`: unreachable hosts that --assume-stopped names; `samples`: number of samples, ten a second
+ * @param options `assumedStopped`: unreachable hosts that --assume-stopped names; `samples`:
+ * number of samples, ten a second
  * @returns unknown where the database does not answer
  */
 async function foreignClients(
@@ -93,10 +97,15 @@ async function foreignClients(
     .filter(({ address }) => !isInNetworkOf(container, address))
     .flatMap(({ address, anyWrite, onlyReads }) => {
       if (!inventoryAddresses.has(address))
-        return [`a node on ${address} is connected to the state database, and is not a host of this inventory`];
-      if (anyWrite) return [`a node on ${address} writes to the state database, which only a synchronizer does`];
+        return [
+          `a node on ${address} is connected to the state database, and is not a host of this inventory`,
+        ];
+      if (anyWrite)
+        return [`a node on ${address} writes to the state database, which only a synchronizer does`];
       return stoppedAddresses.has(address) && !onlyReads
-        ? [`a node on ${address}, which could not be checked, is connected to the state database and may be writing`]
+        ? [
+            `a node on ${address}, which could not be checked, is connected to the state database and may be writing`,
+          ]
         : [];
     });
   return found.length === 0 ? ok : drift(found.join('; '));
@@ -115,11 +124,13 @@ const writePattern = String.raw`^\s*(insert|update|delete|copy|merge|truncate|cr
 const readPattern = String.raw`^\s*(select|show)\M`;
 
 /**
- * The clients that connect by TCP as the node's database user, without an application name, by their addresses. Of the node's components
- * only a synchronizer writes. A session shows only its newest query, so pg_stat_activity is sampled several times. Within one statement
- * its snapshot has to be cleared before each sample.
+ * The clients that connect by TCP as the node's database user, without an application name, by
+ * their addresses. Of the node's components only a synchronizer writes. A session shows only its
+ * newest query, so pg_stat_activity is sampled several times. Within one statement its snapshot
+ * has to be cleared before each sample.
  *
- * @returns whether any session of an address writes, and whether every sampled query was a select or a show
+ * @returns whether any session of an address writes, and whether every sampled query was a select
+ * or a show
  */
 async function readClients(host: Reader, state: SqlTarget, samples: number) {
   const result = await host.sql(
@@ -146,7 +157,10 @@ async function readClients(host: Reader, state: SqlTarget, samples: number) {
 const inspected = z.object({ NetworkSettings: z.object({ Networks: z.record(z.string(), z.unknown()) }) });
 const network = z.object({ IPAddress: z.ipv4(), IPPrefixLen: z.int().min(0).max(32) });
 
-/** Whether an IPv4 address is in one of the container's networks or loopback, so one of our components or this host. */
+/**
+ * Whether an IPv4 address is in one of the container's networks or loopback, so one of our
+ * components or this host.
+ */
 function isInNetworkOf(container: Pick<ContainerState, 'raw'> | undefined, address: string): boolean {
   if (address === '127.0.0.1' || address === '::1') return true;
   const networks = Object.values(inspected.safeParse(container?.raw).data?.NetworkSettings.Networks ?? {});

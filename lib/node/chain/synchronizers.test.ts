@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createReader } from '../../engine/host/reader.ts';
-import { connectLocally, standInFor, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import {
+  connectLocally,
+  standInFor,
+  temporaryDirectory,
+} from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict } from '../../engine/resource/resource.ts';
 import { noSynchronizerOn } from './synchronizers.ts';
 
@@ -23,7 +27,10 @@ async function runs(name: string, ...words: readonly string[]): Promise<number> 
   return child.pid ?? 0;
 }
 
-/** What is seen on this machine. Other synchronizers may run here, so that only what a test started is of interest. */
+/**
+ * What is seen on this machine. Other synchronizers may run here, so that only what a test started
+ * is of interest.
+ */
 async function seen(own = false): Promise<string> {
   const connection = await connectLocally();
   try {
@@ -89,7 +96,13 @@ test('a container counts by its command, under any name, or by the name sync', a
   docker([
     ['/sync', 'restarting', '/app/some', 'thing'],
     ['/twin', 'running', '/app/zkevm-node', 'run', '--components', 'synchronizer'],
-    ['/wrapped', 'paused', '/bin/sh', '-c', 'exec /app/zkevm-node run --cfg /app/c --components "rpc, synchronizer"'],
+    [
+      '/wrapped',
+      'paused',
+      '/bin/sh',
+      '-c',
+      'exec /app/zkevm-node run --cfg /app/c --components "rpc, synchronizer"',
+    ],
     ['/json-rpc', 'running', '/app/zkevm-node', 'run', '--components', 'rpc'],
     ['/state-db', 'running', 'docker-entrypoint.sh', 'postgres', '-N', '500'],
   ]);

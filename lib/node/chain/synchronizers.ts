@@ -8,8 +8,9 @@ const script = readFileSync(new URL('../../../templates/host/synchronizers.sh', 
 const syncContainer = 'sync';
 
 /**
- * Whether a synchronizer runs on a host that should not run there, in a container or outside of containers. One that is about to be
- * started counts, and so does any container of the name `sync`.
+ * Whether a synchronizer runs on a host that should not run there, in a container or outside of
+ * containers. One that is about to be started counts, and so does any container of the name
+ * `sync`.
  *
  * @param isDatabaseHost whether the container `sync` may run there
  */

@@ -1,6 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
@@ -23,7 +28,10 @@ async function listen(server: Server | TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A strict server that answers the first frame of a client with these bytes, and remembers all frames. */
+/**
+ * A strict server that answers the first frame of a client with these bytes, and remembers all
+ * frames.
+ */
 async function strictServer(...answer: Buffer[]) {
   const frames: { first: number; content: Buffer }[] = [];
   const keys: string[] = [];
@@ -40,7 +48,9 @@ async function strictServer(...answer: Buffer[]) {
 
 /** A server of plain bytes. */
 function answering(text: string) {
-  return listen(createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(text))));
+  return listen(
+    createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.write(text))),
+  );
 }
 
 const ask = (port: number, limit = 5) => askWebSocket(localHost(), port, limit);
@@ -87,7 +97,9 @@ test('a strict server agrees, reads the request, and sees the end of the WebSock
   expect(await ask(port)).toEqual({ ok: true, value: '0x10' });
   await expect.poll(() => frames.length).toBe(2);
   expect(frames[0]?.first).toBe(0x81);
-  expect(frames[0]?.content.toString()).toBe('{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}');
+  expect(frames[0]?.content.toString()).toBe(
+    '{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}',
+  );
   // Code 1000, a normal end.
   expect(frames[1]).toEqual({ first: 0x88, content: Buffer.from([0x03, 0xe8]) });
 });
@@ -101,7 +113,11 @@ test.each([
   ],
   [
     'an answer in pieces, with a ping in between',
-    [serverFrame(0x01, '{"jsonrpc":"2.0",'), serverFrame(0x89, ''), serverFrame(0x80, '"id":1,"result":"0x10"}')],
+    [
+      serverFrame(0x01, '{"jsonrpc":"2.0",'),
+      serverFrame(0x89, ''),
+      serverFrame(0x80, '"id":1,"result":"0x10"}'),
+    ],
   ],
 ])('%s is read', async (_, answer) => {
   const { port } = await strictServer(...answer);
@@ -190,10 +206,16 @@ test.each([
     'HTTP/1.1 503 Service Unavailable\r\n\r\n',
     /^refuses the WebSocket handshake with HTTP 503 Service Unavailable$/,
   ],
-  ['something else than HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', /^does not speak HTTP: it answers "SSH-2.0-OpenSSH_9.2"$/],
+  [
+    'something else than HTTP',
+    'SSH-2.0-OpenSSH_9.2\r\n',
+    /^does not speak HTTP: it answers "SSH-2.0-OpenSSH_9.2"$/,
+  ],
 ])('a handshake that is answered with %s is named', async (_, answer, words) => {
   // A server that closes after it: the rest of a line never comes.
-  const server = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(answer)));
+  const server = createTcpServer((socket) =>
+    socket.on('error', () => {}).once('data', () => socket.end(answer)),
+  );
   expect(await wordsFor(await listen(server))).toMatch(words);
 });
 

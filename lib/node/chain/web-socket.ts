@@ -9,7 +9,8 @@ import { jsonRpcRequest, patience, readAnswer } from './json-rpc.ts';
 const script = readFileSync(new URL('../../../templates/host/websocket.sh', import.meta.url), 'utf8');
 
 /**
- * Asks json-rpc on a port of the host for the newest block, over WebSocket: the handshake with its proof, one request, its answer.
+ * Asks json-rpc on a port of the host for the newest block, over WebSocket: the handshake with its
+ * proof, one request, its answer.
  *
  * @param limit for each answer of the server; seconds
  */
@@ -43,7 +44,8 @@ function describeEnd(kind: string, text: string): string {
 /**
  * What is wrong with the answer to a handshake, by RFC 6455, section 4.1.
  *
- * @param head the accept that belongs to the client's key, the status line and the headers, one to a line
+ * @param head the accept that belongs to the client's key, the status line and the headers, one to
+ * a line
  */
 function faultOfHandshake(head: string): string | undefined {
   const [proof = '', statusLine = '', ...lines] = head.split('\n');
@@ -53,7 +55,8 @@ function faultOfHandshake(head: string): string | undefined {
   if (status !== '101') return refusal(Number(status), short(words), header);
   const upgrade = header('upgrade');
   const accept = header('sec-websocket-accept');
-  if (upgrade.toLowerCase() !== 'websocket') return `${switches}but ${other('Upgrade', upgrade, 'websocket')}`;
+  if (upgrade.toLowerCase() !== 'websocket')
+    return `${switches}but ${other('Upgrade', upgrade, 'websocket')}`;
   if (!/(^|,)\s*upgrade\s*(,|$)/i.test(header('connection')))
     return `${switches}but ${other('Connection', header('connection'), 'Upgrade')}`;
   if (accept !== proof)
@@ -68,7 +71,8 @@ const other = (name: string, value: string, wanted: string) =>
   value === '' ? `without ${name}: ${wanted}` : `with ${name} ${short(value)} and not ${wanted}`;
 
 /**
- * @returns the value of a header in any case of letters, all values of one that came several times, or the empty string
+ * @returns the value of a header in any case of letters, all values of one that came several
+ * times, or the empty string
  */
 function headersOf(lines: readonly string[]): (name: string) => string {
   const headers = lines.map((line) => line.split(/:\s*(.*)/s));

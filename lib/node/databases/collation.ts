@@ -8,9 +8,11 @@ const query = `select datname, datcollversion, coalesce(pg_database_collation_ac
   order by 1`;
 
 /**
- * The databases of state-db that do not sort text as they did when their indexes were made. The rules are those of the C library in the
- * image, and an image of the same name can come with another one: an index on text then misses rows. PostgreSQL keeps the version of each
- * database (https://www.postgresql.org/docs/15/sql-alterdatabase.html, "REFRESH COLLATION VERSION"); without one its rules never change.
+ * The databases of state-db that do not sort text as they did when their indexes were made. The
+ * rules are those of the C library in the image, and an image of the same name can come with
+ * another one: an index on text then misses rows. PostgreSQL keeps the version of each database
+ * (https://www.postgresql.org/docs/15/sql-alterdatabase.html, "REFRESH COLLATION VERSION");
+ * without one its rules never change.
  *
  * @returns one sentence for each; none where state-db does not answer
  */
@@ -18,7 +20,8 @@ export async function otherCollations(host: Reader, vars: Variables): Promise<re
   const answer = await host.sql(stateDatabase(vars), query);
   if (!answer.ok) return [];
   return answer.rows.map(
-    ([name, made, now]) => `${name} was made with version ${made} of the sorting rules, and the image has ${now}`,
+    ([name, made, now]) =>
+      `${name} was made with version ${made} of the sorting rules, and the image has ${now}`,
   );
 }
 

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { expectation, ok, type Resource, refused } from '../../engine/resource/resource.ts';
 
-/** Shell functions that make a whole copy the data directory of a database, also where that is a mount of its own. */
+/**
+ * Shell functions that make a whole copy the data directory of a database, also where that is a
+ * mount of its own.
+ */
 export const dataPlaceFunctions = readFileSync(
   new URL('../../../templates/host/data-place.sh', import.meta.url),
   'utf8',
@@ -11,12 +14,18 @@ export const dataPlaceFunctions = readFileSync(
 /** A copy that is not in its place yet, in the data directory. */
 const unfinished = '.rpc-node-copy';
 
-/** Where a copy for this data directory is made: beside it, or in it where it is a mount of its own. One of both is there. */
-export const placesOfCopy = (data: string): readonly string[] => [`${data}.rpc-node-copy`, `${data}/${unfinished}`];
+/**
+ * Where a copy for this data directory is made: beside it, or in it where it is a mount of its
+ * own. One of both is there.
+ */
+export const placesOfCopy = (data: string): readonly string[] => [
+  `${data}.rpc-node-copy`,
+  `${data}/${unfinished}`,
+];
 
 /**
- * Names in a data directory that are of no copy of ours. None where there is no such directory, and where a whole copy is half in its place:
- * the job of the copy goes on there.
+ * Names in a data directory that are of no copy of ours. None where there is no such directory,
+ * and where a whole copy is half in its place: the job of the copy goes on there.
  */
 export async function heldIn(host: Reader, data: string): Promise<readonly string[]> {
   const list = await host.$`[ -e ${`${data}/${unfinished}/whole`} ] || ls -A ${data}`;
@@ -36,8 +45,9 @@ export function emptyMount(data: string): string {
 }
 
 /**
- * PostgreSQL makes a database only in an empty directory, and copies one only from a directory that it may read. So the container would end
- * again and again where the directory has other files, or is the root of an ext4 file system, which has lost+found.
+ * PostgreSQL makes a database only in an empty directory, and copies one only from a directory
+ * that it may read. So the container would end again and again where the directory has other
+ * files, or is the root of an ext4 file system, which has lost+found.
  *
  * @param data the data directory of a database
  */

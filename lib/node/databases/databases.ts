@@ -20,8 +20,8 @@ export function proverDatabase({ credentials }: Variables): SqlTarget {
 }
 
 /**
- * A database container accepts connections by TCP. The image's first start runs a temporary server that listens on its socket only, so
- * the socket proves nothing.
+ * A database container accepts connections by TCP. The image's first start runs a temporary server
+ * that listens on its socket only, so the socket proves nothing.
  */
 export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource {
   return reachedBy(
@@ -30,7 +30,9 @@ export function acceptsConnections(container: 'state-db' | 'pool-db'): Resource 
     async (host) => {
       const [state, answer] = await Promise.all([
         host.container(container),
-        host.$({ timeoutSeconds: 20 })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
+        host.$({
+          timeoutSeconds: 20,
+        })`docker exec ${container} pg_isready --host 127.0.0.1 --port 5432 2>/dev/null`,
       ]);
       if (!state?.running) return unknownUntil(`${container} is running`);
       return answer.ok ? ok : drift(answer.text() || 'no answer');

@@ -17,7 +17,13 @@ const passwords = [
 ] as const;
 
 const wanted = { configHash: 'a' };
-const services = { 'state-db': undefined, 'pool-db': wanted, prover: wanted, sync: undefined, 'json-rpc': wanted };
+const services = {
+  'state-db': undefined,
+  'pool-db': wanted,
+  prover: wanted,
+  sync: undefined,
+  'json-rpc': wanted,
+};
 
 let folder: string;
 
@@ -27,7 +33,10 @@ beforeEach(() => {
   onTestFinished(() => rmSync(made, { recursive: true }));
 });
 
-/** A psql that accepts the passwords of the inventory, except of one user, for whom it says something else. */
+/**
+ * A psql that accepts the passwords of the inventory, except of one user, for whom it says
+ * something else.
+ */
 function psql(user = '', words = '') {
   const accept = passwords.map(([name, password]) => `${name}_user:${name}_db:${password}) exit 0 ;;`);
   const script = `#!/bin/sh
@@ -91,7 +100,10 @@ test('a refused user or password stops the run before anything is changed, in th
 
 test.each([
   ['is starting', 'FATAL:  the database system is starting up'],
-  ['does not listen', 'Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?'],
+  [
+    'does not listen',
+    'Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?',
+  ],
 ])('a server that %s is tried again in its turn', async (_, words) => {
   psql('state_user', words);
   const context = await deployment('rpc');
@@ -116,7 +128,9 @@ test('components that run with the wanted configuration have logged in, and with
   const context = await deployment('rpc');
   const resources = [acceptsLogins(context, ['pool'], services), databasesAcceptLogins(context, services)];
   const running = (configHash: string) =>
-    localHost(folder, { container: async () => ({ ...runningContainer, labels: { [configHashLabel]: configHash } }) });
+    localHost(folder, {
+      container: async () => ({ ...runningContainer, labels: { [configHashLabel]: configHash } }),
+    });
   const words = 'pool database at 127.0.0.1:5433 refuses pool_user: no';
   for (const resource of resources) {
     expect(await check(resource, running('a'))).toEqual(ok);

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { postgresVersion } from '../variables/generation.ts';
@@ -26,7 +33,10 @@ interface Login {
   readonly credentials: Credentials;
 }
 
-/** The three databases that a host uses: state and prover on the Database+Sync server or a replica, and its own pool. */
+/**
+ * The three databases that a host uses: state and prover on the Database+Sync server or a replica,
+ * and its own pool.
+ */
 function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
   const server = stateHost(hosts, host);
   const address = server.name === host.name ? '127.0.0.1' : server.connection.address;
@@ -35,16 +45,26 @@ function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
   return [
     { of: 'state', ...state, credentials: credentials.state },
     { of: 'prover', ...state, credentials: credentials.prover },
-    { of: 'pool', server: 'pool-db', address: '127.0.0.1', port: ports.pool_db, credentials: credentials.pool },
+    {
+      of: 'pool',
+      server: 'pool-db',
+      address: '127.0.0.1',
+      port: ports.pool_db,
+      credentials: credentials.pool,
+    },
   ];
 }
 
-/** The components that use the databases, with the hashes of their wanted configuration. One that the host does not run is undefined. */
+/**
+ * The components that use the databases, with the hashes of their wanted configuration. One that
+ * the host does not run is undefined.
+ */
 type Services = Readonly<Record<ServiceName, { readonly configHash: string } | undefined>>;
 
 /**
- * User and password of the inventory are accepted by the databases that a host uses, tried from this host (spec part 1.8). Before
- * anything is changed: a database that does not run yet, as on a first deploy, is tried again in its turn.
+ * User and password of the inventory are accepted by the databases that a host uses, tried from
+ * this host (spec part 1.8). Before anything is changed: a database that does not run yet, as on a
+ * first deploy, is tried again in its turn.
  */
 export function databasesAcceptLogins(deployment: Deployment, services: Services): Resource {
   return expectation("databases accept the inventory's users and passwords", {
@@ -58,7 +78,11 @@ export function databasesAcceptLogins(deployment: Deployment, services: Services
 }
 
 /** The same for some databases in their turn, before the components start that use them. */
-export function acceptsLogins(deployment: Deployment, of: readonly Login['of'][], services: Services): Resource {
+export function acceptsLogins(
+  deployment: Deployment,
+  of: readonly Login['of'][],
+  services: Services,
+): Resource {
   const logins = loginsOf(deployment).filter((login) => of.includes(login.of));
   return expectation(`${of.join(' and ')} database accept the inventory's user and password`, {
     check: async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
@@ -66,7 +90,10 @@ export function acceptsLogins(deployment: Deployment, of: readonly Login['of'][]
   });
 }
 
-/** Components that run with the wanted configuration have logged in with it. That saves a request where there is nothing to do. */
+/**
+ * Components that run with the wanted configuration have logged in with it. That saves a request
+ * where there is nothing to do.
+ */
 export async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> {
   const users = (['prover', 'sync', 'json-rpc'] as const).filter((name) => services[name] !== undefined);
   const states = await Promise.all(users.map((name) => host.container(name)));

@@ -3,8 +3,9 @@ import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * The image of a database is of the version that made its data directory. Another one ends at its start, when the container before it is
- * gone. Images of PostgreSQL name their version in the environment; one that does not is not judged.
+ * The image of a database is of the version that made its data directory. Another one ends at its
+ * start, when the container before it is gone. Images of PostgreSQL name their version in the
+ * environment; one that does not is not judged.
  */
 export function imageReadsData(vars: Variables, database: 'state-db' | 'pool-db'): Resource {
   const image = vars.images.database;

@@ -6,10 +6,13 @@ import type { Variables } from '../variables/variables.ts';
 import { stateDatabase } from './databases.ts';
 import { sqlLiteral } from './postgres.ts';
 
-// The node keeps its migrations in public.gorp_migrations, by name, and ends at its start where it finds a name that it does not know.
-// No version of it undoes a migration.
+// The node keeps its migrations in public.gorp_migrations, by name, and ends at its start where it
+// finds a name that it does not know. No version of it undoes a migration.
 
-/** The databases that the node migrates: the synchronizer the state database, each program the pool database of its host. */
+/**
+ * The databases that the node migrates: the synchronizer the state database, each program the pool
+ * database of its host.
+ */
 export type MigratedDatabase = 'state' | 'pool';
 
 type Known = Readonly<Record<MigratedDatabase, readonly string[]>>;
@@ -20,13 +23,15 @@ const names = ['supernets-0001.sql', 'validium-001.sql'] as const;
 /** The tables that this file makes. */
 const tables = ['pool.policy', 'pool.acl'] as const;
 
-const numbered = (last: number) => Array.from({ length: last }, (_, at) => `${String(at + 1).padStart(4, '0')}.sql`);
+const numbered = (last: number) =>
+  Array.from({ length: last }, (_, at) => `${String(at + 1).padStart(4, '0')}.sql`);
 
 const older: Known = { state: numbered(8), pool: [...numbered(10), names[0]] };
 
 /**
- * By the tag of the node's image. The state database's migrations are all that there are, as seen with these versions. A chain may
- * have migrations of its own for the pool database: what is not named here is looked up in the program itself.
+ * By the tag of the node's image. The state database's migrations are all that there are, as seen
+ * with these versions. A chain may have migrations of its own for the pool database: what is not
+ * named here is looked up in the program itself.
  */
 const byVersion: ReadonlyMap<string, Known> = new Map([
   ['v1.0.0', older],
@@ -53,10 +58,11 @@ const targetOf = (database: MigratedDatabase, vars: Variables) =>
   database === 'state' ? stateDatabase(vars) : poolDatabase(vars);
 
 /**
- * Compares the migrations of a host's database with those that the inventory's version of the node knows. A database that is not there
- * yet has none.
+ * Compares the migrations of a host's database with those that the inventory's version of the node
+ * knows. A database that is not there yet has none.
  *
- * @param isServed whether a program of this version runs with the database, so it knows all that is there
+ * @param isServed whether a program of this version runs with the database, so it knows all that
+ * is there
  */
 export async function findMigrations(
   host: Reader,
@@ -72,7 +78,8 @@ export async function findMigrations(
   const isLookedUp = asked.length > 0 && !(await isServed);
   const missing = isLookedUp ? await missingIn(host, vars, [...asked, ...names]) : [];
   if (typeof missing === 'string') return { is: 'unread', until: missing, awaitsImage: true };
-  const isKnown = (name: string) => (isCertain(name) ? known?.includes(name) : !missing.includes(name)) ?? false;
+  const isKnown = (name: string) =>
+    (isCertain(name) ? known?.includes(name) : !missing.includes(name)) ?? false;
   const unknown = seen.names.filter((name) => !isKnown(name));
   if (unknown.length === 0) return { is: 'known' };
   const rename = database === 'pool' && seen.hasTables ? renameOf(seen.names, isKnown) : undefined;
@@ -82,7 +89,10 @@ export async function findMigrations(
 
 const isPair = (name: string) => names.some((each) => each === name);
 
-/** The one name of the pair that the database has and the version does not know, where the version knows the other one. */
+/**
+ * The one name of the pair that the database has and the version does not know, where the version
+ * knows the other one.
+ */
 function renameOf(recorded: readonly string[], isKnown: (name: string) => boolean) {
   const [was, ...more] = names.filter((name) => recorded.includes(name));
   const wanted = names.find((name) => name !== was);
@@ -91,7 +101,8 @@ function renameOf(recorded: readonly string[], isKnown: (name: string) => boolea
 }
 
 /**
- * @returns the names in their order, and whether the tables of the renamed file are there; or what has to be so first
+ * @returns the names in their order, and whether the tables of the renamed file are there; or what
+ * has to be so first
  */
 async function readMigrations(host: Reader, target: SqlTarget) {
   const { container } = target;
@@ -103,7 +114,8 @@ async function readMigrations(host: Reader, target: SqlTarget) {
     host.sql(target, 'select id from public.gorp_migrations order by id'),
   ]);
   if (!state) return { names: [], hasTables: false };
-  if (state.status !== 'running') return { until: `${container} is running, so that its migrations can be read` };
+  if (state.status !== 'running')
+    return { until: `${container} is running, so that its migrations can be read` };
   if (!table.ok) return { until: `${container} answers SQL: ${table.error}` };
   const [isThere, hasTables] = table.rows[0] ?? [];
   if (isThere !== 't') return { names: [], hasTables: false };
@@ -112,7 +124,8 @@ async function readMigrations(host: Reader, target: SqlTarget) {
 }
 
 /**
- * The step that renames a migration of a pool database. It changes nothing where the rows are no longer as `findMigrations` saw them.
+ * The step that renames a migration of a pool database. It changes nothing where the rows are no
+ * longer as `findMigrations` saw them.
  */
 export function renameMigration(vars: Variables, { was, wanted }: Extract<Found, { is: 'renamed' }>): Step {
   const { container, user, database } = poolDatabase(vars);
@@ -130,7 +143,8 @@ const missingMigrations = readFileSync(
 const searchLimit = 60;
 
 /**
- * @returns those names that the node's program in its image does not have; or what has to be so first
+ * @returns those names that the node's program in its image does not have; or what has to be so
+ * first
  */
 async function missingIn(
   host: Reader,

@@ -23,6 +23,8 @@ test('an index of that name on other columns is left alone, with a warning that 
     `index by_number: ${other} -> CREATE INDEX by_number ON state.l2block USING btree (block_num)
 rename or drop such an index; the next deploy creates it as the specification has it`,
   );
-  expect(await warning.check(having('CREATE INDEX by_number ON state.l2block USING btree (block_num)'))).toEqual(ok);
+  expect(
+    await warning.check(having('CREATE INDEX by_number ON state.l2block USING btree (block_num)')),
+  ).toEqual(ok);
   expect(await warning.check(fakeHost([]))).toEqual(ok);
 });

@@ -15,13 +15,20 @@ export function sqlLiteral(text: string): string {
 }
 
 /**
- * The verdict where a query got no answer. A server that runs may have a reason, which is then shown.
+ * The verdict where a query got no answer. A server that runs may have a reason, which is then
+ * shown.
  *
  * @param state of its container, read at the same time
  * @param error of the query
  */
-export function unknownWithoutAnswer(container: string, state: ContainerState | undefined, error: string): Verdict {
-  return unknownUntil(state?.status === 'running' ? `${container} answers SQL: ${error}` : `${container} is running`);
+export function unknownWithoutAnswer(
+  container: string,
+  state: ContainerState | undefined,
+  error: string,
+): Verdict {
+  return unknownUntil(
+    state?.status === 'running' ? `${container} answers SQL: ${error}` : `${container} is running`,
+  );
 }
 
 /** A btree index. */
@@ -34,8 +41,9 @@ export interface PostgresIndex {
 }
 
 /**
- * An index. A systemd unit that outlives the connection creates it CONCURRENTLY, so that writers go on, and first drops what an
- * interrupted creation left (an index marked invalid). As with IF NOT EXISTS, an index of that name on other columns is enough.
+ * An index. A systemd unit that outlives the connection creates it CONCURRENTLY, so that writers
+ * go on, and first drops what an interrupted creation left (an index marked invalid). As with IF
+ * NOT EXISTS, an index of that name on other columns is enough.
  */
 export function postgresIndex(index: PostgresIndex): Work {
   const { target, name, table, columns } = index;
@@ -51,7 +59,8 @@ export function postgresIndex(index: PostgresIndex): Work {
       if (typeof found === 'object' && 'noAnswer' in found) return found.noAnswer;
       if (found === 'no table') return unknownUntil(`table ${table} is there`);
       if (found === 'no index') return drift([{ what: 'index', was: 'absent', wanted }]);
-      if (!found.valid) return drift([{ what: 'index', was: 'invalid, left by an interrupted creation', wanted }]);
+      if (!found.valid)
+        return drift([{ what: 'index', was: 'invalid, left by an interrupted creation', wanted }]);
       return ok;
     },
     async work(host) {
@@ -67,7 +76,10 @@ export function postgresIndex(index: PostgresIndex): Work {
   };
 }
 
-/** A warning where an index of that name is on other columns: IF NOT EXISTS accepts it, and the queries are slower than they could be. */
+/**
+ * A warning where an index of that name is on other columns: IF NOT EXISTS accepts it, and the
+ * queries are slower than they could be.
+ */
 export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Resource {
   return expectation('indexes are on the columns of the specification', {
     check: async (host) => {
@@ -79,7 +91,13 @@ export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Reso
           const wanted = definitionOf(index);
           return found.definition.endsWith(wanted)
             ? []
-            : [{ what: `index ${index.name}`, was: found.definition, wanted: `CREATE INDEX ${index.name} ${wanted}` }];
+            : [
+                {
+                  what: `index ${index.name}`,
+                  was: found.definition,
+                  wanted: `CREATE INDEX ${index.name} ${wanted}`,
+                },
+              ];
         }),
       );
     },
@@ -123,6 +141,9 @@ async function progressOf(host: Reader, { target, name }: PostgresIndex): Promis
   );
   const [phase, done, total] = (result.ok && result.rows[0]) || [];
   return phase
-    ? { what: `${name}: ${phase}`, ...(Number(total) > 0 ? { done: Number(done), total: Number(total) } : {}) }
+    ? {
+        what: `${name}: ${phase}`,
+        ...(Number(total) > 0 ? { done: Number(done), total: Number(total) } : {}),
+      }
     : undefined;
 }

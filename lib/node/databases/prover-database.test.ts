@@ -9,11 +9,20 @@ const server = { container: 'state-db', user: 'state_user', database: 'state_db'
 const check = proverDatabaseIsThere(server, { user: 'prover_user', database: 'prover_db' } as Credentials);
 
 test.each([
-  [[null, 'f', 't'], 'user prover_user does not exist: the data directory was not initialized with the init script'],
-  [[null, 't', 't'], 'database prover_db does not exist: the data directory was not initialized with the init script'],
+  [
+    [null, 'f', 't'],
+    'user prover_user does not exist: the data directory was not initialized with the init script',
+  ],
+  [
+    [null, 't', 't'],
+    'database prover_db does not exist: the data directory was not initialized with the init script',
+  ],
   [['postgres', 't', 't'], 'it belongs to postgres'],
 ])('a user or database that the init script did not create: %j', async (row, words) => {
-  const host = fakeHost([], { container: async () => runningContainer, sql: async () => ({ ok: true, rows: [row] }) });
+  const host = fakeHost([], {
+    container: async () => runningContainer,
+    sql: async () => ({ ok: true, rows: [row] }),
+  });
   await expect(applyDrift(host, check)).rejects.toMatchObject({
     message: `prover database prover_db belongs to prover_user: ${words}`,
     hint: 'run the init script by hand, docker exec state-db psql -U state_user -d state_db -f /docker-entrypoint-initdb.d/init_prover_db.sql, or start from an empty data directory',
@@ -28,7 +37,9 @@ test('a server that starts is checked again when it accepts connections', async 
   ];
   const seen = [];
   for (const answer of answers) {
-    seen.push(await check.check(fakeHost([], { container: async () => runningContainer, sql: async () => answer })));
+    seen.push(
+      await check.check(fakeHost([], { container: async () => runningContainer, sql: async () => answer })),
+    );
   }
   expect(seen).toEqual([
     { is: 'unknown', until: 'state-db answers SQL: FATAL:  the database system is starting up' },

@@ -4,8 +4,8 @@ import type { Credentials } from '../variables/variables.ts';
 import { sqlLiteral, unknownWithoutAnswer } from './postgres.ts';
 
 /**
- * The prover's database and user. The init script creates them, which PostgreSQL's image runs on an empty data directory only, so
- * another data directory may lack them.
+ * The prover's database and user. The init script creates them, which PostgreSQL's image runs on
+ * an empty data directory only, so another data directory may lack them.
  *
  * @param server any database of the server, for its catalogs
  */

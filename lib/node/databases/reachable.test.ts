@@ -9,7 +9,9 @@ test('a state database that is starting, or cannot be reached, is reported with 
   const hint =
     "check docker ps on db-1, and firewalls between the two servers; role firewall of db-1 (--role firewall) allows the inventory's addresses, or firewall.connects_from";
   expect(await refusal(resources, 'state database on db-1 answers', answers(1))).toEqual([
-    expect.stringMatching(/^state database on db-1 answers: \S+:5432 refuses connections: it may be starting$/),
+    expect.stringMatching(
+      /^state database on db-1 answers: \S+:5432 refuses connections: it may be starting$/,
+    ),
     hint,
   ]);
   expect(await refusal(resources, 'state database on db-1 answers', answers(2))).toEqual([

@@ -20,7 +20,9 @@ export function stateDatabaseAnswers({ name, connection, vars }: InventoryHost<V
       if (answer.exitCode === 127) return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
       // Exit codes of pg_isready: 1 the server refuses connections, 2 no answer.
       if (answer.exitCode === 1) return drift(`${address}:${port} refuses connections: it may be starting`);
-      return unknownUntil(`state-db is running on ${name} and port ${port} of ${address} can be reached from here`);
+      return unknownUntil(
+        `state-db is running on ${name} and port ${port} of ${address} can be reached from here`,
+      );
     },
     hint: `check docker ps on ${name}, and firewalls between the two servers; role firewall of ${name} (--role firewall) allows the inventory's addresses, or firewall.connects_from`,
   });

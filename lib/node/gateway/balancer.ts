@@ -19,8 +19,14 @@ const dropIn = unitSettings('haproxy.service');
 /** After a start it has asked all hosts within some seconds. */
 const servesWithin = 20;
 
-/** HAProxy runs in front of the RPC servers of `hosts`, and sends clients to one of them at least. */
-export function balancerServes({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Resource[] {
+/**
+ * HAProxy runs in front of the RPC servers of `hosts`, and sends clients to one of them at least.
+ */
+export function balancerServes({
+  host,
+  vars,
+  hosts,
+}: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Resource[] {
   const { files, hash } = gatewayFiles({ host, vars, hosts });
   const { metrics, tls } = vars.gateway;
   const isAcme = tls && 'acme' in tls;
@@ -43,13 +49,18 @@ export function balancerServes({ host, vars, hosts }: Pick<RenderContext, 'host'
   ];
 }
 
-/** HAProxy does not start without a certificate, and certbot gets one through HAProxy: role gateway-certificate replaces it. */
+/**
+ * HAProxy does not start without a certificate, and certbot gets one through HAProxy: role
+ * gateway-certificate replaces it.
+ */
 function placeholder(path: string): Resource {
   return {
     name: `HAProxy has a certificate to start with`,
     changes: () => [fileChange(path)],
     async check(host) {
-      const differences = (await host.stat(path)) ? [] : [{ what: path, was: 'absent', wanted: 'a placeholder' }];
+      const differences = (await host.stat(path))
+        ? []
+        : [{ what: path, was: 'absent', wanted: 'a placeholder' }];
       return driftOf(differences, [command`${acmeProgram} placeholder`]);
     },
   };

@@ -9,7 +9,8 @@ import { contextOf } from '../testing/role-context.ts';
 
 const program = '/usr/local/lib/rpc-node/acme';
 const acme = { email: 'ops@example.com', directory: 'https://acme.example.com/dir' };
-const state = (...lines: readonly string[]) => fakeHost([[/acme state$/, lines.map((line) => `${line}\n`).join('')]]);
+const state = (...lines: readonly string[]) =>
+  fakeHost([[/acme state$/, lines.map((line) => `${line}\n`).join('')]]);
 
 const context = (tls?: object) =>
   contextOf({
@@ -36,15 +37,23 @@ test('a bare host shows in check mode what would be asked', async () => {
   expect(await certificate.check(fakeHost([]))).toMatchObject({
     is: 'drift',
     change: [
-      { command: `${program} issue https://acme.example.com/dir ops@example.com a.example.com rpc.example.com` },
+      {
+        command: `${program} issue https://acme.example.com/dir ops@example.com a.example.com rpc.example.com`,
+      },
     ],
   });
 });
 
 test('a certificate that was issued and that HAProxy has is not asked for again', async () => {
-  const lines = ['directory https://acme.example.com/dir', 'names a.example.com rpc.example.com', 'valid yes'];
+  const lines = [
+    'directory https://acme.example.com/dir',
+    'names a.example.com rpc.example.com',
+    'valid yes',
+  ];
   expect(await (await issued()).check(state(...lines, 'served yes'))).toEqual(ok);
-  expect(await (await issued()).check(state(...lines))).toMatchObject({ change: [{ command: `${program} deployed` }] });
+  expect(await (await issued()).check(state(...lines))).toMatchObject({
+    change: [{ command: `${program} deployed` }],
+  });
   expect(await (await issued(['b.example.com'])).check(state(...lines, 'served yes'))).toMatchObject({
     differences: [{ what: 'for', was: 'a.example.com rpc.example.com', wanted: 'b.example.com' }],
     change: [{ command: expect.stringContaining('issue') }],
@@ -57,7 +66,9 @@ test('HAProxy gets a placeholder once, and only where certbot gets its certifica
     (await gateway.resources(await context(tls))).find((resource) => resource.name === name);
   expect(await find()).toBeUndefined();
   const placeholder = await find({ acme, names: ['a.example.com'] });
-  expect(await placeholder?.check(fakeHost([]))).toMatchObject({ change: [{ command: `${program} placeholder` }] });
+  expect(await placeholder?.check(fakeHost([]))).toMatchObject({
+    change: [{ command: `${program} placeholder` }],
+  });
   expect(await placeholder?.check(fakeHost([], { stat: async () => rootsFile }))).toEqual(ok);
   expect(await gatewayCertificate.resources(await context())).toEqual([]);
 });
@@ -67,6 +78,8 @@ test('the end of the certificate is measured', async () => {
   const settings = all.find((resource) => resource.name.includes('metrics.conf'));
   const verdict = await settings?.check(fakeHost([]));
   const steps = verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [];
-  const written = steps.flatMap((step: Step) => (step.do === 'write' ? step.content.toString() : [])).join('');
+  const written = steps
+    .flatMap((step: Step) => (step.do === 'write' ? step.content.toString() : []))
+    .join('');
   expect(written).toMatch(/^CERTIFICATES='?\/etc\/rpc-node\/gateway\/acme\.pem'?$/m);
 });

@@ -16,7 +16,8 @@ export function certificateIsIssued({ acme: { directory, email }, names }: AcmeC
 
     async check(host) {
       const said = (await host.$`${acmeProgram} state`).lines();
-      const value = (key: string) => said.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1) ?? 'none';
+      const value = (key: string) =>
+        said.find((line) => line.startsWith(`${key} `))?.slice(key.length + 1) ?? 'none';
       const certificate = [
         { what: 'issued by', was: value('directory'), wanted: directory },
         { what: 'for', was: value('names'), wanted: wanted.join(' ') },
@@ -24,7 +25,10 @@ export function certificateIsIssued({ acme: { directory, email }, names }: AcmeC
       ].filter(({ was, wanted: right }) => was !== right);
       const inUse = { what: 'HAProxy has it', was: value('served') === 'yes' ? 'yes' : 'no', wanted: 'yes' };
       const differences = [...certificate, inUse].filter(({ was, wanted: right }) => was !== right);
-      const issue = command({ timeoutSeconds: 600, failure })`${acmeProgram} issue ${directory} ${email} ${wanted}`;
+      const issue = command({
+        timeoutSeconds: 600,
+        failure,
+      })`${acmeProgram} issue ${directory} ${email} ${wanted}`;
       return driftOf(differences, [certificate.length > 0 ? issue : command`${acmeProgram} deployed`]);
     },
   };

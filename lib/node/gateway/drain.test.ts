@@ -128,7 +128,9 @@ test('the number of others is that of the inventory, and a host that does not se
   const strict = leaves({ least_serving: 2 });
   const gateway = new Gateway();
   gateway.unfit.add('rpc-2');
-  await expect(applyDrift(gateway.host, strict)).rejects.toThrow('1 other RPC hosts serve, and there have to be 2');
+  await expect(applyDrift(gateway.host, strict)).rejects.toThrow(
+    '1 other RPC hosts serve, and there have to be 2',
+  );
   gateway.unfit.add('rpc-1');
   await applyDrift(gateway.host, strict);
   expect(gateway.marks.get('rpc-1')).toBe(turnReason);
@@ -178,7 +180,9 @@ test('what the operator has drained stays so through a turn, and a turn becomes 
 test('an interrupted wait ends at once', async () => {
   const gateway = new Gateway();
   gateway.sessions.set('rpc-1', 1);
-  await expect(applyDrift({ ...gateway.host, sleep: async () => {} }, leaves())).rejects.toBeInstanceOf(Interrupted);
+  await expect(applyDrift({ ...gateway.host, sleep: async () => {} }, leaves())).rejects.toBeInstanceOf(
+    Interrupted,
+  );
 });
 
 test('a gateway without HAProxy, or that does not know the host, sends nobody there', async () => {
@@ -199,11 +203,9 @@ test('a host that is let in as it is shows the command', async () => {
 });
 
 test('turns are for changes that clients notice', () => {
-  expect(['json-rpc', 'prover', 'pool-db'].map((name) => rolling.turns.disturbs(containerChange(name)))).toEqual([
-    true,
-    true,
-    true,
-  ]);
+  expect(
+    ['json-rpc', 'prover', 'pool-db'].map((name) => rolling.turns.disturbs(containerChange(name))),
+  ).toEqual([true, true, true]);
   expect(rolling.turns.disturbs('unit docker.service')).toBe(true);
   expect(rolling.turns.disturbs('file /opt/rpc-node/node.config.toml')).toBe(false);
 });

@@ -18,12 +18,20 @@ import { drainedFolder, gatewayProgram } from './paths.ts';
 
 type Gateway = Variables['gateway'];
 
-/** The reason of an RPC host that is out for its turn in a run. templates/gateway/fleet.lua knows it, too. */
+/**
+ * The reason of an RPC host that is out for its turn in a run. templates/gateway/fleet.lua knows
+ * it, too.
+ */
 const turnReason = 'its turn in a run';
 
-/** How long the others may take to serve again before a host leaves, for example after their own turn. Seconds. */
+/**
+ * How long the others may take to serve again before a host leaves, for example after their own
+ * turn. Seconds.
+ */
 const othersWithin = 60;
-/** After a start, json-rpc is well within seconds, for it reads a database that is there. Seconds. */
+/**
+ * After a start, json-rpc is well within seconds, for it reads a database that is there. Seconds.
+ */
 const wellWithin = 300;
 /** HAProxy acts on a drained host within a second, and ends cut connections at once. Seconds. */
 const actsWithin = 10;
@@ -64,9 +72,13 @@ async function wait(
   }
 }
 
-/** An RPC host gets no requests by this gateway, and none of its connections is left. One that is drained already stays so. */
+/**
+ * An RPC host gets no requests by this gateway, and none of its connections is left. One that is
+ * drained already stays so.
+ */
 export function drained(title: string, name: string, reason: string, gateway: Gateway): Work {
-  const isDrained = (mark: string | undefined) => mark !== undefined && (reason === turnReason || mark !== turnReason);
+  const isDrained = (mark: string | undefined) =>
+    mark !== undefined && (reason === turnReason || mark !== turnReason);
   return {
     name: title,
     async check(at) {
@@ -109,7 +121,10 @@ async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<
   });
 }
 
-/** Waits until the connections of a drained host have ended, and cuts those that are left after a time. */
+/**
+ * Waits until the connections of a drained host have ended, and cuts those that are left after a
+ * time.
+ */
 async function connectionsEnd(at: Writer, name: string, gateway: Gateway): Promise<void> {
   const total = gateway.drain_seconds;
   let cut = false;
@@ -128,9 +143,13 @@ async function connectionsEnd(at: Writer, name: string, gateway: Gateway): Promi
   });
 }
 
-/** An RPC host that is out for its turn has been well for a time, and serves again. One that the operator has drained stays so. */
+/**
+ * An RPC host that is out for its turn has been well for a time, and serves again. One that the
+ * operator has drained stays so.
+ */
 function servesAgain(title: string, name: string, gateway: Gateway): Work {
-  const isBack = ({ mark, found }: State) => mark !== turnReason && (!found || found.serves || mark !== undefined);
+  const isBack = ({ mark, found }: State) =>
+    mark !== turnReason && (!found || found.serves || mark !== undefined);
   return {
     name: title,
     async check(at) {
@@ -170,12 +189,18 @@ export function notDrained(title: string, name: string, only?: string): Resource
       const mark = (await at.read(`${drainedFolder}/${name}`))?.toString().trim();
       if (mark === undefined || (only !== undefined && mark !== only)) return ok;
       const wanted = 'not drained';
-      return driftOf([{ what: name, was: `drained: ${mark}`, wanted }], [command`${gatewayProgram} undrain ${name}`]);
+      return driftOf(
+        [{ what: name, was: `drained: ${mark}`, wanted }],
+        [command`${gatewayProgram} undrain ${name}`],
+      );
     },
   };
 }
 
-/** json-rpc needs the others: a request fails while one of them restarts. All restart with the engine. */
+/**
+ * json-rpc needs the others: a request fails while one of them restarts. All restart with the
+ * engine.
+ */
 const disturbing = [...['json-rpc', 'prover', 'pool-db'].map(containerChange), unitChange('docker.service')];
 
 /** The turns of RPC hosts behind gateways. */
@@ -200,5 +225,8 @@ const gatewayTurns: Turns<Variables> = {
   undo: (name) => notDrained(`${name} is let back in`, name, turnReason),
 };
 
-/** Of a play: behind gateways, an RPC server leaves them before a change that clients notice, one at a time. Elsewhere all change together. */
+/**
+ * Of a play: behind gateways, an RPC server leaves them before a change that clients notice, one
+ * at a time. Elsewhere all change together.
+ */
 export const rolling = { serial: 1, maxFail: 0, turns: gatewayTurns } as const;

@@ -43,6 +43,7 @@ export async function readFleet(
   const answer = await askHttp(host, `http://127.0.0.1:${port}/fleet`, { length: longest, seconds: 3 });
   if (!answer.answered) return { ok: false, error: `HAProxy does not answer on port ${port}: ${answer.why}` };
   const fleet = parseJson(answer.body.toString()) as Fleet | null | undefined;
-  if (Array.isArray(fleet?.hosts) && typeof fleet.configuration === 'string') return { ok: true, value: fleet };
+  if (Array.isArray(fleet?.hosts) && typeof fleet.configuration === 'string')
+    return { ok: true, value: fleet };
   return { ok: false, error: `port ${port} answers, but not the gateway` };
 }

@@ -52,11 +52,15 @@ test('files that HAProxy refuses are not put in place', async () => {
 test('HAProxy that runs with other files is drift', async () => {
   const resource = runsWith(files, 'new', 9101);
   const unit = async () => running;
-  expect(await resource.check(fakeHost([answers({ configuration: 'new', hosts: [] })], { unit }))).toEqual(ok);
+  expect(await resource.check(fakeHost([answers({ configuration: 'new', hosts: [] })], { unit }))).toEqual(
+    ok,
+  );
   expect(await resource.check(fakeHost([answers({ configuration: 'old', hosts: [] })], { unit }))).toEqual(
     drift([{ what: 'runs with', was: 'other files', wanted: 'new' }]),
   );
-  expect(await resource.check(fakeHost([], { unit: async () => stoppedUnit }))).toMatchObject({ is: 'drift' });
+  expect(await resource.check(fakeHost([], { unit: async () => stoppedUnit }))).toMatchObject({
+    is: 'drift',
+  });
 });
 
 test('a start that fails is reported with the end of the journal', async () => {

@@ -21,7 +21,10 @@ const refusal = {
   hint: 'see templates/gateway in this project',
 };
 
-/** Checked, then put in place: HAProxy's own check reads all of them in a folder beside their own first. */
+/**
+ * Checked, then put in place: HAProxy's own check reads all of them in a folder beside their own
+ * first.
+ */
 export function checkedFiles(files: Files): Resource {
   const staging = `${gatewayFolder}.new`;
   const partsIn = (folder: string) =>
@@ -48,8 +51,8 @@ export function checkedFiles(files: Files): Resource {
 }
 
 /**
- * HAProxy is enabled and runs with these files: it names the hash of those that it has read. A reload keeps all connections; a restart
- * is done only where it runs with other files.
+ * HAProxy is enabled and runs with these files: it names the hash of those that it has read. A
+ * reload keeps all connections; a restart is done only where it runs with other files.
  */
 export function runsWith(files: Files, hash: string, port: number): Work {
   const unit = 'haproxy.service';
@@ -101,5 +104,7 @@ export async function anyServes(host: Reader, port: number): Promise<Verdict> {
   const fleet = await readFleet(host, port);
   if (!fleet.ok) return unknownUntil('HAProxy runs');
   if (fleet.value.hosts.some(({ serves }) => serves)) return ok;
-  return drift(fleet.value.hosts.map(({ host: name, reason }) => `${name}: ${reason ?? 'not asked yet'}`).join('; '));
+  return drift(
+    fleet.value.hosts.map(({ host: name, reason }) => `${name}: ${reason ?? 'not asked yet'}`).join('; '),
+  );
 }

@@ -3,13 +3,19 @@ import { product } from '../server/product.ts';
 /** Folder of HAProxy's files on a gateway, beside the distribution's own /etc/haproxy. */
 export const gatewayFolder = `/etc/${product}/gateway`;
 
-/** A file here takes the RPC host of its name out; its first line is the reason. HAProxy sees it as /drained, from its chroot. */
+/**
+ * A file here takes the RPC host of its name out; its first line is the reason. HAProxy sees it as
+ * /drained, from its chroot.
+ */
 export const drainedFolder = '/var/lib/haproxy/drained';
 
 /** Gets the certificate of a gateway from an ACME server. */
 export const acmeProgram = `/usr/local/lib/${product}/acme`;
 
-/** The certificate of a gateway with its key: a given one, or the one by ACME. certbot never touches a given one. */
+/**
+ * The certificate of a gateway with its key: a given one, or the one by ACME. certbot never
+ * touches a given one.
+ */
 export const certificateFile = (tls: object) => `${gatewayFolder}/${'acme' in tls ? 'acme' : 'tls'}.pem`;
 
 /** Drains RPC hosts at this gateway, and shows who may serve. */

@@ -76,17 +76,25 @@ test('only a file that changes changes the hash', async () => {
 
 test('clients are limited to those of firewall.json_rpc, at the gateway as at the RPC hosts', async () => {
   const given: Changes = [[['vars', 'firewall'], { json_rpc: ['192.0.2.0/24'] }]];
-  expect(await lines(given, /192\.0\.2/)).toEqual(['tcp-request connection reject unless { src 192.0.2.0/24 }']);
+  expect(await lines(given, /192\.0\.2/)).toEqual([
+    'tcp-request connection reject unless { src 192.0.2.0/24 }',
+  ]);
   const sources = async (changes: Changes) =>
     (await accesses((await contexts(changes))('rpc-1'))).find(({ name }) => name === 'JSON-RPC')?.sources;
   const own = ['172.30.77.11', '172.30.77.13', '10.0.0.1', 'fd00::2'];
   expect(await sources([])).toEqual(own);
   expect(await sources(given)).toEqual([...own, '192.0.2.0/24']);
-  expect(await sources([[['groups', 'gateway'], undefined]])).toEqual([...own.slice(0, 2), '0.0.0.0/0', '::/0']);
+  expect(await sources([[['groups', 'gateway'], undefined]])).toEqual([
+    ...own.slice(0, 2),
+    '0.0.0.0/0',
+    '::/0',
+  ]);
 });
 
 test('the shared address has one configuration on each gateway', async () => {
-  const of = await contexts([[['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth1' } }]]);
+  const of = await contexts([
+    [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth1' } }],
+  ]);
   const first = sharedAddressFile(of('gw-1'));
   expect(first).toContain('virtual_router_id 9\n');
   expect(first).toContain('priority 200\n');
@@ -95,6 +103,8 @@ test('the shared address has one configuration on each gateway', async () => {
   expect(sharedAddressFile(of('gw-2'))).toContain('priority 199\n');
   expect(sharedAddressFile((await contexts())('gw-1'))).toBeUndefined();
   // Zero is no number for VRRP.
-  const sixth = await contexts([[['vars', 'gateway'], { shared: { address: 'fd00::256/64', interface: 'eth1' } }]]);
+  const sixth = await contexts([
+    [['vars', 'gateway'], { shared: { address: 'fd00::256/64', interface: 'eth1' } }],
+  ]);
   expect(sharedAddressFile(sixth('gw-1'))).toContain('virtual_router_id 1\n');
 });

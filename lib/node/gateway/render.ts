@@ -17,10 +17,12 @@ export interface GatewayFile {
 type Hosts = RenderContext['hosts'];
 
 /**
- * The files of HAProxy on one gateway, from templates/gateway: its configuration, the script that decides which RPC hosts may serve, and
- * a given certificate with its key. One by ACME never is on this machine.
+ * The files of HAProxy on one gateway, from templates/gateway: its configuration, the script that
+ * decides which RPC hosts may serve, and a given certificate with its key. One by ACME never is on
+ * this machine.
  *
- * @returns the files, and the hash of all of them, by which the running HAProxy names its configuration
+ * @returns the files, and the hash of all of them, by which the running HAProxy names its
+ * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
   const { tls } = context.vars.gateway;
@@ -38,7 +40,10 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
   return { files, hash };
 }
 
-/** The configuration of keepalived, for an address that one of the gateways has; undefined without such an address. */
+/**
+ * The configuration of keepalived, for an address that one of the gateways has; undefined without
+ * such an address.
+ */
 export function sharedAddressFile({ host, vars, hosts }: RenderContext): string | undefined {
   const { shared } = vars.gateway;
   if (!shared) return undefined;
@@ -69,7 +74,11 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
       others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${port(other)}`),
     );
   // In rotation, also while another challenge moves it.
-  const challenges = { name: host.name, retries: String(2 * others.length + 2), others: peers(() => challengePort) };
+  const challenges = {
+    name: host.name,
+    retries: String(2 * others.length + 2),
+    others: peers(() => challengePort),
+  };
   const clients = firewall.json_rpc;
   const rpc = hostsIn(hosts, 'rpc');
   return {
@@ -81,7 +90,8 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     http: String(gateway.http),
     websocket: String(gateway.websocket),
     metrics: String(gateway.metrics),
-    // A given certificate is tried with the other files, in a folder beside their own. certbot's is only in place.
+    // A given certificate is tried with the other files, in a folder beside their own. certbot's
+    // is only in place.
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
     // Two years, as browsers' lists want it.
     hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
@@ -96,7 +106,10 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
   };
 }
 
-/** Ids are by the name: a host that is added does not change those of the others, which the clients' table refers to. */
+/**
+ * Ids are by the name: a host that is added does not change those of the others, which the
+ * clients' table refers to.
+ */
 function serverLines(rpc: Hosts, port: keyof Variables['ports']): string[] {
   const taken = new Set<number>();
   const byName = new Map(
@@ -132,12 +145,16 @@ function template(name: string): string {
   return readFileSync(new URL(`../../../templates/gateway/${name}`, import.meta.url), 'utf8');
 }
 
-/** Values need no quoting: the inventory's schema refuses every character that has a meaning in these files. */
+/**
+ * Values need no quoting: the inventory's schema refuses every character that has a meaning in
+ * these files.
+ */
 function filled(name: string, values: Readonly<Record<string, string>>): string {
   // A line of its own disappears with an empty value.
   return template(name).replace(/^\{\{ (\w+) \}\}\n|\{\{ (\w+) \}\}/gm, (_, line: string, word: string) => {
     const value = values[line ?? word];
-    if (value === undefined) throw new TypeError(`templates/gateway/${name}: {{ ${line ?? word} }} has no value`);
+    if (value === undefined)
+      throw new TypeError(`templates/gateway/${name}: {{ ${line ?? word} }} has no value`);
     return line === undefined || value === '' ? value : `${value}\n`;
   });
 }

@@ -7,7 +7,10 @@ import { contextOf } from '../testing/role-context.ts';
 
 const resources = async (given: Record<string, string>) =>
   drained.resources({
-    ...(await contextOf({ group: 'gateway', changes: [[['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }]] })),
+    ...(await contextOf({
+      group: 'gateway',
+      changes: [[['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }]],
+    })),
     given,
   });
 
@@ -25,7 +28,9 @@ test('a host is drained by the operator until it is let in', async () => {
   expect([letIn?.name, serves?.name]).toEqual(['rpc-1 is not drained', 'rpc-1 serves']);
   expect(await letIn?.check(gateway([out], 'new disk'))).toMatchObject({ is: 'drift' });
   // In check mode it is still drained.
-  expect(await serves?.check(gateway([{ ...out, drained: 'new disk' }]))).toEqual(unknownUntil('rpc-1 is not drained'));
+  expect(await serves?.check(gateway([{ ...out, drained: 'new disk' }]))).toEqual(
+    unknownUntil('rpc-1 is not drained'),
+  );
   expect(await serves?.check(gateway([out]))).toMatchObject({ note: 'drained: new disk' });
   expect(await serves?.check(gateway([{ ...out, serves: true, reason: null }]))).toEqual(ok);
   expect(await serves?.check(gateway([]))).toMatchObject({ note: 'the gateway does not know it' });

@@ -18,8 +18,13 @@ export function serves(name: string, { metrics }: Pick<Variables['gateway'], 'me
       const fleet = await readFleet(at, metrics);
       const found = fleet.ok ? fleet.value.hosts.find(({ host }) => host === name) : undefined;
       if (found?.drained) return unknownUntil(`${name} is not drained`);
-      return found?.serves ? ok : drift(fleet.ok ? (found?.reason ?? 'the gateway does not know it') : fleet.error);
+      return found?.serves
+        ? ok
+        : drift(fleet.ok ? (found?.reason ?? 'the gateway does not know it') : fleet.error);
     },
-    { seconds: servesWithin, hint: `see status: ${name} is not well, or a deploy has to bring it into the gateways` },
+    {
+      seconds: servesWithin,
+      hint: `see status: ${name} is not well, or a deploy has to bring it into the gateways`,
+    },
   );
 }

@@ -25,7 +25,9 @@ function isNotAnothers(content: string): Resource {
   return expectation(`${settings} is not somebody else's`, {
     check: async (host) => {
       const found = await host.read(settings);
-      return found === undefined || found.toString().startsWith(mark) ? ok : drift('it was not written by this tool');
+      return found === undefined || found.toString().startsWith(mark)
+        ? ok
+        : drift('it was not written by this tool');
     },
     hint: `remove gateway.shared from the inventory, or move the file: mv ${settings} ${settings}.old`,
   });

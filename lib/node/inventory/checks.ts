@@ -20,12 +20,17 @@ type Deployment = LoadedInventory<RawVariables>;
 type Host = InventoryHost<RawVariables>;
 type Path = readonly string[];
 
-/** The rules between hosts, and between variables, that the schema of the variables cannot express. */
+/**
+ * The rules between hosts, and between variables, that the schema of the variables cannot express.
+ */
 export function deploymentProblems(inventory: Deployment): Problem[] {
   return [
     ...groupProblems(inventory),
     ...shared.flatMap((path) => differing(inventory, path, ({ vars }) => valueAt(vars, path))),
-    ...inventory.hosts.flatMap((host) => [...unusedVariables(inventory, host), ...valueProblems(inventory, host)]),
+    ...inventory.hosts.flatMap((host) => [
+      ...unusedVariables(inventory, host),
+      ...valueProblems(inventory, host),
+    ]),
   ];
 }
 
@@ -40,7 +45,8 @@ const limited = {
   database: 'two synchronizers on one database corrupt it',
   monitor: 'a second Prometheus of your own is let in by monitoring: { scrape_from: [ADDRESS] }',
   backup: 'the server keeps its write-ahead log for one of them',
-  replica: 'PostgreSQL sends its log to ten others at a time, and a backup host and a new replica need three of them',
+  replica:
+    'PostgreSQL sends its log to ten others at a time, and a backup host and a new replica need three of them',
 };
 
 /** The groups whose hosts are in no other one, and why. */
@@ -52,7 +58,8 @@ const alone = {
 
 function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   const known = Object.keys(groups);
-  const hostsIn = (group: string) => hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
+  const hostsIn = (group: string) =>
+    hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
   const problem = (group: string, what: string, hint: string) =>
     new Problem(what, { where: placeOfGroup(group), hint });
   return [
@@ -85,13 +92,19 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
         const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
         const hint = 'one server for several of them is for a test network';
         return [
-          new Problem(what, { where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name), hint }),
+          new Problem(what, {
+            where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name),
+            hint,
+          }),
         ];
       }),
   ];
 }
 
-/** All hosts use the databases of the Database+Sync server and follow one network. Addresses may differ, for a mirror. */
+/**
+ * All hosts use the databases of the Database+Sync server and follow one network. Addresses may
+ * differ, for a mirror.
+ */
 const shared: readonly Path[] = [
   ...['state', 'prover'].flatMap((store) => ['user', 'database'].map((key) => ['credentials', store, key])),
   ['generation'],
@@ -105,7 +118,11 @@ const shared: readonly Path[] = [
  *
  * @param valueFor undefined for a password that could not be read: it differs from none
  */
-export function differing({ hosts, placeOf }: Deployment, path: Path, valueFor: (host: Host) => unknown): Problem[] {
+export function differing(
+  { hosts, placeOf }: Deployment,
+  path: Path,
+  valueFor: (host: Host) => unknown,
+): Problem[] {
   const database = hosts.find((host) => host.groups.includes('database'));
   const expected = database && valueFor(database);
   return hosts
@@ -160,16 +177,24 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
   });
 }
 
-function placeOfFault({ placeOf, placeOfKey, placeOfGroup }: Deployment, { name, groups }: Host, fault: Fault): Place {
+function placeOfFault(
+  { placeOf, placeOfKey, placeOfGroup }: Deployment,
+  { name, groups }: Host,
+  fault: Fault,
+): Place {
   if (fault.at === 'host') return placeOfGroup(groups[0] ?? '', name, ...fault.path);
   return (fault.at === 'key' ? placeOfKey : placeOf)(name, fault.path);
 }
 
 /**
- * Hosts reach each other at their addresses, and let each other in by them: the RPC servers the state database, gateways the RPC servers, a
- * monitor all of them. A loopback address is enough only where all hosts have one, as in a test on one machine.
+ * Hosts reach each other at their addresses, and let each other in by them: the RPC servers the
+ * state database, gateways the RPC servers, a monitor all of them. A loopback address is enough
+ * only where all hosts have one, as in a test on one machine.
  */
-function addressFaults({ hosts }: Deployment, { name, groups, connection: { address }, vars }: Host): Fault[] {
+function addressFaults(
+  { hosts }: Deployment,
+  { name, groups, connection: { address }, vars }: Host,
+): Fault[] {
   if (!isLoopback(address)) return [];
   const others = hosts.filter((host) => host.name !== name && !isLoopback(host.connection.address));
   const namesIn = (...wanted: readonly string[]) =>
@@ -213,7 +238,8 @@ function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): 
   const isGateway = groups.includes('gateway');
   const named = (section: 'ports' | 'gateway', names: readonly string[]) =>
     names.map(
-      (name) => [[section, name], (vars[section] as Readonly<Record<string, unknown>>)[name] as number] as const,
+      (name) =>
+        [[section, name], (vars[section] as Readonly<Record<string, unknown>>)[name] as number] as const,
     );
   const ports = [
     ...named('ports', Object.keys(vars.ports).filter(isUsed)),
@@ -236,7 +262,11 @@ function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): 
 
 /** Versions and paths of the other generation: they need its configuration. */
 function generationFaults({ generation: own, images, snapshot, node_binary }: RawVariables): Fault[] {
-  const named: { path: Path; value: string | undefined; of: (generation: Generation) => readonly string[] }[] = [
+  const named: {
+    path: Path;
+    value: string | undefined;
+    of: (generation: Generation) => readonly string[];
+  }[] = [
     { path: ['images', 'node'], value: tagOf(images.node), of: ({ versions }) => [versions.node] },
     { path: ['images', 'prover'], value: tagOf(images.prover), of: ({ versions }) => [versions.prover] },
     {
@@ -258,7 +288,9 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
   });
 }
 
-/** The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration). */
+/**
+ * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration).
+ */
 function layer1Faults({ generation, network }: RawVariables): Fault[] {
   if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url)) return [];
   return [

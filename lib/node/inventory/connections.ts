@@ -7,10 +7,16 @@ import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
 
-/** A node has two pools of connections to the state database, each of State.DB.MaxConns (its source, v3.1.0). */
+/**
+ * A node has two pools of connections to the state database, each of State.DB.MaxConns (its
+ * source, v3.1.0).
+ */
 const poolsOfNode = 2;
 
-/** The connections that one prover needs, and those that hosts open on the state database that they use. */
+/**
+ * The connections that one prover needs, and those that hosts open on the state database that they
+ * use.
+ */
 export function* connectionFaults(all: readonly Host[], { name, groups, vars }: Host): Generator<Fault> {
   const { executor_threads, hash_db_threads, pool_connections } = generationDefaults(vars).prover;
   const threads = executor_threads + hash_db_threads + 1;
@@ -41,7 +47,10 @@ export function* connectionFaults(all: readonly Host[], { name, groups, vars }: 
   };
 }
 
-/** The connections that the components of the node on a host open on the pool database beside them, one pool each. */
+/**
+ * The connections that the components of the node on a host open on the pool database beside them,
+ * one pool each.
+ */
 function* poolFaults({ groups, vars }: Pick<Host, 'groups' | 'vars'>): Generator<Fault> {
   const nodes = nodesOf({ groups }).map(() => vars.node.pool_connections);
   const opened = sum(nodes);
@@ -54,7 +63,10 @@ function* poolFaults({ groups, vars }: Pick<Host, 'groups' | 'vars'>): Generator
   };
 }
 
-/** Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both has one prover. */
+/**
+ * Each of the two groups has a component of the node: the synchronizer or json-rpc. A host of both
+ * has one prover.
+ */
 function nodesOf({ groups }: Pick<Host, 'groups'>): readonly string[] {
   return groups.filter((group) => group === 'database' || group === 'rpc');
 }

@@ -6,13 +6,19 @@ import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
 
-/** An address in the network of the containers: they would not leave it. Names are looked up later, on the hosts. */
+/**
+ * An address in the network of the containers: they would not leave it. Names are looked up later,
+ * on the hosts.
+ */
 export function containerSubnetFaults(hosts: readonly Host[], { vars }: Host): Fault[] {
   const { container_subnet: subnet, network, gateway } = vars;
   if (subnet === undefined) return [];
   const used = [
     ...hosts.map(({ name: other, connection }) => [`the address of ${other}`, connection.address] as const),
-    ['the address in network.trusted_sequencer_url', new URL(network.trusted_sequencer_url).hostname] as const,
+    [
+      'the address in network.trusted_sequencer_url',
+      new URL(network.trusted_sequencer_url).hostname,
+    ] as const,
     ['the address in network.l1_rpc_url', new URL(network.l1_rpc_url).hostname] as const,
     ['gateway.shared.address', gateway.shared?.address.replace(/\/.*/, '') ?? ''] as const,
   ];

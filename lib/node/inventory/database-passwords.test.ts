@@ -18,7 +18,9 @@ test.each(['mainnet', 'testnet', 'lab'])(
       expect(path).toMatch(/^credentials\.(state|pool|prover)\.password$/);
       // The shipped inventories have them in the encrypted file; the lab writes files of its own.
       const where = expect.objectContaining({ file: `inventory/${name}.yaml` });
-      expect(elsewhere).toEqual(name === 'lab' ? [{ where, reference: expect.stringMatching(/^file:/) }] : []);
+      expect(elsewhere).toEqual(
+        name === 'lab' ? [{ where, reference: expect.stringMatching(/^file:/) }] : [],
+      );
       expect(roles.length > 0).toBe(name !== 'lab');
     }
     expect(others).toEqual([]);
@@ -49,7 +51,10 @@ test('an invalid name is not a reference to the secrets file', async () => {
   for (const name of ['a/b', 'previous', '']) {
     writeFileSync(file, `vars: { credentials: { pool: { password: 'secret:${name}' } } }`);
     const { passwords } = await inventorySecrets(file);
-    expect(passwords[1]).toMatchObject({ name: 'pool_db_password', elsewhere: [{ reference: `secret:${name}` }] });
+    expect(passwords[1]).toMatchObject({
+      name: 'pool_db_password',
+      elsewhere: [{ reference: `secret:${name}` }],
+    });
   }
 });
 
@@ -59,7 +64,11 @@ test('passwords in the secrets file have a name and the roles that use them', as
   const { passwords, others } = await inventorySecrets(file);
   expect(others).toEqual(['sudo']);
   expect(
-    passwords.map(({ name, elsewhere, roles }) => [name, elsewhere.length, roles.map(({ host }) => host).join(' ')]),
+    passwords.map(({ name, elsewhere, roles }) => [
+      name,
+      elsewhere.length,
+      roles.map(({ host }) => host).join(' '),
+    ]),
   ).toEqual([
     ['state', 0, 'db-1'],
     ['pool', 0, 'db-1 rpc-2 rpc-3'],
@@ -89,5 +98,10 @@ test('the password of the copies is one to generate, and no operator changes it 
   const file = join(temporaryDirectory(), 'inventory.yaml');
   writeFileSync(file, `${inventory}  backup: { password: 'secret:backup_password' }\n`);
   const { passwords } = await inventorySecrets(file);
-  expect(passwords.at(-1)).toEqual({ name: 'backup_password', path: 'backup.password', elsewhere: [], roles: [] });
+  expect(passwords.at(-1)).toEqual({
+    name: 'backup_password',
+    path: 'backup.password',
+    elsewhere: [],
+    roles: [],
+  });
 });

@@ -1,5 +1,9 @@
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
-import { type InventoryOutline, type OutlinedHost, outlineInventory } from '../../engine/inventory/outline.ts';
+import {
+  type InventoryOutline,
+  type OutlinedHost,
+  outlineInventory,
+} from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import type { Place } from '../../engine/problem/problem.ts';
 import { stores } from './inventory.ts';
@@ -13,16 +17,28 @@ export interface DatabasePassword {
   readonly name: string;
   /** Its key in the inventory: `credentials.state.password`. */
   readonly path: string;
-  /** References to other sources than the file of secrets. Which of several names is meant is unknown: the first gets them. */
+  /**
+   * References to other sources than the file of secrets. Which of several names is meant is
+   * unknown: the first gets them.
+   */
   readonly elsewhere: readonly { readonly where: Place; readonly reference: string }[];
-  /** The database roles that an operator changes: none if the inventory does not refer to it, or a deploy does it. */
+  /**
+   * The database roles that an operator changes: none if the inventory does not refer to it, or a
+   * deploy does it.
+   */
   readonly roles: readonly DatabaseRole[];
 }
 
-/** A role of a database server. A value that the inventory does not have yet is shown as its key: `<credentials.state.user>`. */
+/**
+ * A role of a database server. A value that the inventory does not have yet is shown as its key:
+ * `<credentials.state.user>`.
+ */
 export interface DatabaseRole {
   readonly host: string;
-  /** The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this machine. */
+  /**
+   * The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this
+   * machine.
+   */
   readonly connection: string;
   /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
   readonly sudo: boolean | undefined;
@@ -39,7 +55,9 @@ export interface InventorySecrets {
   readonly name: string;
   readonly file: string;
   readonly passwords: readonly DatabasePassword[];
-  /** Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated. */
+  /**
+   * Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated.
+   */
   readonly others: readonly string[];
 }
 
@@ -65,7 +83,10 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   };
 }
 
-/** The password with which the hosts of a group copy the database server: a deploy gives it to both. */
+/**
+ * The password with which the hosts of a group copy the database server: a deploy gives it to
+ * both.
+ */
 function copyingPassword(group: string, outline: InventoryOutline): DatabasePassword[] {
   const name = secretName(textAt(valueAt(outline.vars, [group, 'password']), []));
   return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], roles: [] }];
@@ -84,20 +105,25 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
   const names = new Set(references.flatMap(({ name }) => name ?? []));
   if (names.size === 0) names.add(`${store}_db_password`);
   const others = references.filter(({ name }) => name === undefined);
-  const elsewhere = new Map(others.map(({ where, reference }) => [JSON.stringify(where), { where, reference }]));
+  const elsewhere = new Map(
+    others.map(({ where, reference }) => [JSON.stringify(where), { where, reference }]),
+  );
   return [...names].map((name, i) => ({
     name,
     path: path.join('.'),
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
     roles: references.flatMap(({ host, name: own }) => {
-      const isHere = host?.groups.some((group) => group === 'database' || (store === 'pool' && group === 'rpc'));
+      const isHere = host?.groups.some(
+        (group) => group === 'database' || (store === 'pool' && group === 'rpc'),
+      );
       return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
     }),
   }));
 }
 
 function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): DatabaseRole {
-  const variable = (...path: string[]): string => forCommand(textAt(host.vars, path)) ?? `<${path.join('.')}>`;
+  const variable = (...path: string[]): string =>
+    forCommand(textAt(host.vars, path)) ?? `<${path.join('.')}>`;
   const setting = (key: string) => forCommand(textAt(host.own, [key]) ?? textAt(ssh, [key]));
   const server = store === 'pool' ? 'pool' : 'state';
   const [user, port, jump, address] = ['user', 'port', 'jump', 'address'].map(setting);
@@ -117,7 +143,9 @@ function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): Da
 
 /** The entry of a reference `secret:NAME`. */
 function secretName(reference: string | undefined): string | undefined {
-  return reference && secretReferencePattern.test(reference) ? /^secret:(.+)$/.exec(reference)?.[1] : undefined;
+  return reference && secretReferencePattern.test(reference)
+    ? /^secret:(.+)$/.exec(reference)?.[1]
+    : undefined;
 }
 
 /** The text of the scalar at a path, or of the items of a list. */
@@ -128,9 +156,12 @@ function textAt(located: Located | undefined, path: Path): string | undefined {
 }
 
 /**
- * A value for a command that the operator should run, or undefined if it is not safe: this inventory is not checked. No allowed
- * character is special in a shell, inside quotes of any kind or outside.
+ * A value for a command that the operator should run, or undefined if it is not safe: this
+ * inventory is not checked. No allowed character is special in a shell, inside quotes of any kind
+ * or outside.
  */
 function forCommand(value: string | undefined): string | undefined {
-  return value !== undefined && /^[A-Za-z0-9_.~:@,+[\]][A-Za-z0-9_.~:@,+[\]-]*$/.test(value) ? value : undefined;
+  return value !== undefined && /^[A-Za-z0-9_.~:@,+[\]][A-Za-z0-9_.~:@,+[\]-]*$/.test(value)
+    ? value
+    : undefined;
 }

@@ -29,7 +29,10 @@ async function problemsOf(changes: Changes): Promise<string[]> {
 test('gateways need no database and no prover of their own', async () => {
   expect(await problemsOf([])).toEqual([]);
   const { hosts } = await loadDeployment(await labDeployment(gateways));
-  expect(hosts.filter(({ groups }) => groups.includes('gateway')).map(({ name }) => name)).toEqual(['gw-1', 'gw-2']);
+  expect(hosts.filter(({ groups }) => groups.includes('gateway')).map(({ name }) => name)).toEqual([
+    'gw-1',
+    'gw-2',
+  ]);
 });
 
 const asRpcHost: Changes = [
@@ -45,7 +48,11 @@ test('on a test network an RPC host may be a gateway with other ports, and on th
 });
 
 test.each<[string, Changes, string[]]>([
-  ['no RPC host', [[['groups', 'rpc'], {}]], ['group rpc has no host (name one or more servers for JSON-RPC)']],
+  [
+    'no RPC host',
+    [[['groups', 'rpc'], {}]],
+    ['group rpc has no host (name one or more servers for JSON-RPC)'],
+  ],
   [
     'the address of an RPC host',
     [[['groups', 'gateway', 'gw-1', 'address'], '172.30.77.12']],
@@ -68,7 +75,9 @@ test.each<[string, Changes, string[]]>([
   [
     'a minimum that the fleet cannot keep',
     [[['vars', 'gateway'], { least_serving: 2 }]],
-    ['gateway.least_serving is 2, and of 2 RPC servers 1 serve while one is changed (at most 1, or add RPC servers)'],
+    [
+      'gateway.least_serving is 2, and of 2 RPC servers 1 serve while one is changed (at most 1, or add RPC servers)',
+    ],
   ],
   [
     'an RPC host that is a gateway with the same ports',
@@ -77,8 +86,16 @@ test.each<[string, Changes, string[]]>([
   ],
   [
     'ports of ACME',
-    [[['vars', 'gateway'], { http: 80, peers: 8402, tls: { acme: { email: 'a@b.example' }, names: ['b.example'] } }]],
-    ['gateway.http is 80, where challenges of the ACME server arrive', 'gateway.peers is 8402, where certbot listens'],
+    [
+      [
+        ['vars', 'gateway'],
+        { http: 80, peers: 8402, tls: { acme: { email: 'a@b.example' }, names: ['b.example'] } },
+      ],
+    ],
+    [
+      'gateway.http is 80, where challenges of the ACME server arrive',
+      'gateway.peers is 8402, where certbot listens',
+    ],
   ],
   [
     'an address by ACME',
@@ -103,14 +120,20 @@ test.each<[string, Changes, string[]]>([
     [`gateway.tls has ${has}, and needs either certificate and key, or acme`],
   ]),
   ['the port of SSH', [[['vars', 'gateway'], { http: 22 }]], ['gateway.http is 22, where SSH listens']],
-  ['equal ports', [[['vars', 'gateway'], { metrics: 8123 }]], ['gateway.metrics is 8123, as gateway.http is']],
+  [
+    'equal ports',
+    [[['vars', 'gateway'], { metrics: 8123 }]],
+    ['gateway.metrics is 8123, as gateway.http is'],
+  ],
   [
     'a shared address for one gateway',
     [
       [['groups', 'gateway', 'gw-2'], undefined],
       [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth0' } }],
     ],
-    ['gateway.shared has no use: gw-1 is the only gateway (leave it out, or name another host in group gateway)'],
+    [
+      'gateway.shared has no use: gw-1 is the only gateway (leave it out, or name another host in group gateway)',
+    ],
   ],
   [
     'a shared address without its network',
@@ -126,14 +149,19 @@ test.each<[string, Changes, string[]]>([
     'another shared address',
     [
       [['vars', 'gateway'], { shared: { address: '10.0.0.9/24', interface: 'eth0' } }],
-      [['groups', 'gateway', 'gw-2', 'vars'], { gateway: { shared: { address: '10.0.0.8/24', interface: 'eth0' } } }],
+      [
+        ['groups', 'gateway', 'gw-2', 'vars'],
+        { gateway: { shared: { address: '10.0.0.8/24', interface: 'eth0' } } },
+      ],
     ],
     ['gateway.shared of gw-2 differs from that of gw-1, which shares the address'],
   ],
   [
     'the address of a host as the shared one',
     [[['vars', 'gateway'], { shared: { address: '10.0.0.1/24', interface: 'eth0' } }]],
-    ['gateway.shared.address 10.0.0.1/24 is the address of gw-1 (the gateways share an address that no host has)'],
+    [
+      'gateway.shared.address 10.0.0.1/24 is the address of gw-1 (the gateways share an address that no host has)',
+    ],
   ],
 ])('refused: %s', async (_, changes, problems) => {
   expect(await problemsOf(changes)).toEqual(problems);
@@ -145,7 +173,17 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   const make = (name: string, days: string[]) =>
     openssl(
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=rpc.example'],
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-subj',
+        '/CN=rpc.example',
+      ],
       ...['-addext', 'subjectAltName=DNS:rpc.example,IP:10.0.0.9'],
       ...['-keyout', `${name}.key`, '-out', `${name}.pem`, ...days],
     );
@@ -169,7 +207,10 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   ];
 
   test('a certificate with its key and names is taken, for the gateways alone', async () => {
-    const inventory = await labDeployment([...gateways, ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9'])]);
+    const inventory = await labDeployment([
+      ...gateways,
+      ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9']),
+    ]);
     const { hosts } = await loadDeployment(inventory);
     const has = hosts.map(({ name, vars: { gateway } }) => {
       const given = gateway.tls && 'key' in gateway.tls ? gateway.tls : undefined;

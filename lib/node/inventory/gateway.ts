@@ -41,12 +41,19 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
     const hint = 'leave it out, or name another host in group gateway';
     yield { path, what: `gateway.shared has no use: ${name} is the only gateway`, hint };
   } else if (own !== first?.vars.gateway.shared?.address) {
-    yield { path, what: `gateway.shared of ${name} differs from that of ${first?.name}, which shares the address` };
+    yield {
+      path,
+      what: `gateway.shared of ${name} differs from that of ${first?.name}, which shares the address`,
+    };
   }
   const taken = hosts.find(({ connection }) => connection.address === own?.replace(/\/.*/, ''));
   if (taken) {
     const hint = 'the gateways share an address that no host has';
-    yield { path: [...path, 'address'], what: `gateway.shared.address ${own} is the address of ${taken.name}`, hint };
+    yield {
+      path: [...path, 'address'],
+      what: `gateway.shared.address ${own} is the address of ${taken.name}`,
+      hint,
+    };
   }
 }
 
@@ -54,8 +61,8 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
 const longest = 256 * 1024;
 
 /**
- * The certificate of a gateway and its key, checked: they belong together, and the certificate has the names and is valid now. One by
- * ACME does not exist yet.
+ * The certificate of a gateway and its key, checked: they belong together, and the certificate has
+ * the names and is valid now. One by ACME does not exist yet.
  *
  * @param problems where all that is wrong is added
  * @returns undefined for a host without TLS, or with a problem
@@ -73,7 +80,9 @@ export async function readCertificate(
     return readGiven(inventory, placeOf, { certificate, key, names }, problems);
   }
   if (!acme || certificate !== undefined || key !== undefined) {
-    const has = (['certificate', 'key', 'acme'] as const).filter((each) => tls[each] !== undefined).join(' and ');
+    const has = (['certificate', 'key', 'acme'] as const)
+      .filter((each) => tls[each] !== undefined)
+      .join(' and ');
     const what = `gateway.tls has ${has || 'no certificate'}, and needs either certificate and key, or acme`;
     problems.push(new Problem(what, { where: placeOf() }));
     return undefined;
@@ -108,7 +117,9 @@ async function readGiven(
   );
   if (certificate && key) {
     found.push(...keyProblems(certificate.leaf, key, placeOf('key'), shown(file)));
-    found.push(...tls.names.flatMap((name) => nameProblems(certificate.leaf, name, placeOf('names'), shown(file))));
+    found.push(
+      ...tls.names.flatMap((name) => nameProblems(certificate.leaf, name, placeOf('names'), shown(file))),
+    );
   }
   problems.push(...found);
   return certificate && key && found.length === 0 ? { certificate: certificate.text, key } : undefined;
@@ -120,7 +131,10 @@ function certificateIn(file: string, refuse: (what: string, hint?: string) => vo
     const leaf = new X509Certificate(text);
     const now = Date.now();
     if (Date.parse(leaf.validTo) < now) {
-      refuse(`gateway.tls.certificate: ${shown(file)} has expired: it was valid until ${leaf.validTo}`, 'renew it');
+      refuse(
+        `gateway.tls.certificate: ${shown(file)} has expired: it was valid until ${leaf.validTo}`,
+        'renew it',
+      );
     } else if (Date.parse(leaf.validFrom) > now) {
       refuse(
         `gateway.tls.certificate: ${shown(file)} is valid only from ${leaf.validFrom}`,
@@ -153,6 +167,9 @@ function nameProblems(leaf: X509Certificate, name: string, where: Problem['where
   if ((isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined) return [];
   const has = (leaf.subjectAltName ?? leaf.subject).replaceAll('\n', ', ');
   return [
-    new Problem(`gateway.tls.names: ${file} is not for ${name}`, { where, hint: `the certificate is for ${has}` }),
+    new Problem(`gateway.tls.names: ${file} is not for ${name}`, {
+      where,
+      hint: `the certificate is for ${has}`,
+    }),
   ];
 }

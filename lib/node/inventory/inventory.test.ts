@@ -18,7 +18,8 @@ async function said(file: string): Promise<string[]> {
     await loadDeployment(file);
     return [];
   } catch (error) {
-    const problems = error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
+    const problems =
+      error instanceof Problems ? error.problems : error instanceof Problem ? [error] : undefined;
     if (!problems) throw error;
     return problems.map((problem) => describeProblem(problem).replace(`${dirname(file)}/`, ''));
   }
@@ -68,7 +69,10 @@ const mainNetwork: Changes = [
 
 /** More RPC servers than the lab's two. */
 function moreServers(number: number): Changes {
-  return Array.from({ length: number }, (_, i) => [['groups', 'rpc', `more-${i}`], { address: `10.9.9.${i + 1}` }]);
+  return Array.from({ length: number }, (_, i) => [
+    ['groups', 'rpc', `more-${i}`],
+    { address: `10.9.9.${i + 1}` },
+  ]);
 }
 
 test.each<[string, Changes, string | RegExp]>([
@@ -131,13 +135,15 @@ test.each<[string, Changes, string | RegExp]>([
     [[['groups', 'database', 'db-1', 'address'], '127.0.0.1']],
     /^lab\.yaml:16:13: db-1 is at 127\.0\.0\.1, where only db-1 itself can reach its state database, but rpc-1, rpc-2 need it too\n/,
   ],
-  ...['127.1', '0x7f000001', '::ffff:127.0.0.1', 'localhost.localdomain'].map((address): [string, Changes, RegExp] => [
-    `the same at ${address}`,
-    [[['groups', 'database', 'db-1', 'address'], address]],
-    address.startsWith('0') || address.startsWith('l')
-      ? /db-1 is at \S+, where only db-1 itself can reach its state database/
-      : /address (must be an IPv4 address of four numbers|is an IPv4 address in the notation of IPv6: write 127\.0\.0\.1)/,
-  ]),
+  ...['127.1', '0x7f000001', '::ffff:127.0.0.1', 'localhost.localdomain'].map(
+    (address): [string, Changes, RegExp] => [
+      `the same at ${address}`,
+      [[['groups', 'database', 'db-1', 'address'], address]],
+      address.startsWith('0') || address.startsWith('l')
+        ? /db-1 is at \S+, where only db-1 itself can reach its state database/
+        : /address (must be an IPv4 address of four numbers|is an IPv4 address in the notation of IPv6: write 127\.0\.0\.1)/,
+    ],
+  ),
   [
     'an RPC server that the database does not know',
     [[['groups', 'rpc', 'rpc-1', 'address'], '127.0.0.1']],
@@ -198,7 +204,11 @@ test.each<[string, Changes, string | RegExp]>([
     ],
     /ports\.rpc_http is 2222, where SSH listens$/,
   ],
-  ['a snapshot of tomorrow', [[['vars', 'snapshot', 'date'], '2131-01-01']], /snapshot\.date is in the future$/],
+  [
+    'a snapshot of tomorrow',
+    [[['vars', 'snapshot', 'date'], '2131-01-01']],
+    /snapshot\.date is in the future$/,
+  ],
   [
     'no alerts on the main network',
     [...mainNetwork, [['vars', 'disk_alert', 'webhook'], undefined]],
@@ -361,7 +371,11 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'images', 'node'], `a/b:v1@sha256:${'0'.repeat(32)}`]],
     /images\.node must be the name of an image.*a digest is @sha256: and 64 digits/,
   ],
-  ['an image of two words', [[['vars', 'images', 'prover'], 'a b']], /images\.prover must be the name of an image/],
+  [
+    'an image of two words',
+    [[['vars', 'images', 'prover'], 'a b']],
+    /images\.prover must be the name of an image/,
+  ],
   [
     'a time server with a directive behind it',
     [[['vars', 'time_servers'], ['a\npidfile /x']]],
@@ -415,7 +429,11 @@ test.each<[string, Changes, string | RegExp]>([
     ],
     /http_api must name each namespace once/,
   ],
-  ['namespaces without eth', [[['vars', 'http_api'], ['net']]], /http_api must include eth: the installation check/],
+  [
+    'namespaces without eth',
+    [[['vars', 'http_api'], ['net']]],
+    /http_api must include eth: the installation check/,
+  ],
   [
     "another generation's binary",
     [
@@ -439,8 +457,16 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'images', 'node'], 'a/']],
     /images\.node must be the name of an image/,
   ],
-  ['an image with an empty digest', [[['vars', 'images', 'node'], 'a@']], /images\.node must be the name of an image/],
-  ['an image in capitals', [[['vars', 'images', 'node'], 'r:5000/Node']], /images\.node must be the name of an image/],
+  [
+    'an image with an empty digest',
+    [[['vars', 'images', 'node'], 'a@']],
+    /images\.node must be the name of an image/,
+  ],
+  [
+    'an image in capitals',
+    [[['vars', 'images', 'node'], 'r:5000/Node']],
+    /images\.node must be the name of an image/,
+  ],
   [
     'another genesis file on one host',
     [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { sha256: 'e'.repeat(64) } } }]],
@@ -462,7 +488,11 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'paths'], { deployment: '/etc' }]],
     /paths\.deployment must be a folder of its own/,
   ],
-  ['a folder with a slash behind it', [[['vars', 'paths'], { data: '/data/' }]], /paths\.data must name a folder/],
+  [
+    'a folder with a slash behind it',
+    [[['vars', 'paths'], { data: '/data/' }]],
+    /paths\.data must name a folder/,
+  ],
   [
     'a name that PostgreSQL cuts off',
     [[['vars', 'credentials', 'pool', 'database'], 'p'.repeat(64)]],
@@ -513,7 +543,11 @@ test.each<[string, Changes, string | RegExp]>([
     [[['vars', 'state_db', 'shm_size'], '1GB']],
     /state_db\.shm_size must be a Docker size such as 1gb/,
   ],
-  ['an open path', [[['vars', 'paths'], { data: '/data/$(id)' }]], /paths\.data must be an absolute path of letters/],
+  [
+    'an open path',
+    [[['vars', 'paths'], { data: '/data/$(id)' }]],
+    /paths\.data must be an absolute path of letters/,
+  ],
 ])('%s', async (_, changes, expected) => {
   const lines = await complaints(changes);
   expect(lines).toEqual([expect.stringMatching(expected)]);
@@ -527,7 +561,10 @@ test.each<[string, Changes]>([
     [[['groups', 'database', 'db-1', 'vars'], { state_db: { work_mem: '64MB' }, ports: { state_db: 6000 } }]],
   ],
   ['the main network', mainNetwork],
-  ['alerts of the main network in the journal', [...mainNetwork, [['vars', 'disk_alert', 'webhook'], 'journal']]],
+  [
+    'alerts of the main network in the journal',
+    [...mainNetwork, [['vars', 'disk_alert', 'webhook'], 'journal']],
+  ],
   ['four RPC servers with the sizes of the specification', [...defaultSizes, ...moreServers(2)]],
   ['one server for all components of a test network', [[['groups', 'rpc'], { 'db-1': null }]]],
   [
@@ -539,7 +576,12 @@ test.each<[string, Changes]>([
   ],
   [
     'a mirror of the genesis file may be for one host',
-    [[['groups', 'rpc', 'rpc-1', 'vars'], { network: { genesis: { url: 'http://mirror.example/genesis.json' } } }]],
+    [
+      [
+        ['groups', 'rpc', 'rpc-1', 'vars'],
+        { network: { genesis: { url: 'http://mirror.example/genesis.json' } } },
+      ],
+    ],
   ],
   ...['https://a.example/b@c', 'https://a.example?user=b@c', 'https://a.example:8443/#@'].map(
     (address): [string, Changes] => [
@@ -560,7 +602,10 @@ test.each<[string, Changes]>([
     'r:5000/a/postgres:mine',
     'a.b/c__d/e-f:2024-05-01',
     `postgres@sha256:${'16'.repeat(32)}`,
-  ].map((image): [string, Changes] => [`PostgreSQL may be ${image}`, [[['vars', 'images', 'database'], image]]]),
+  ].map((image): [string, Changes] => [
+    `PostgreSQL may be ${image}`,
+    [[['vars', 'images', 'database'], image]],
+  ]),
 ])('%s', async (_, changes) => {
   expect(await complaints(changes)).toEqual([]);
 });
@@ -583,9 +628,13 @@ test('an unsafe password is refused once for all hosts, with reason and place, a
     expect(lines[0]).not.toMatch(/hunter|hünter/);
   }
   await writeFile(secret, 'hunter2');
-  expect(await said(file)).toEqual([expect.stringMatching(/^lab\.yaml:.*\) is too short: at least 8 characters\n/)]);
+  expect(await said(file)).toEqual([
+    expect.stringMatching(/^lab\.yaml:.*\) is too short: at least 8 characters\n/),
+  ]);
   await chmod(secret, 0o644);
-  expect(await said(file)).toEqual([expect.stringContaining('has mode 0644; a secret must be 0600 or stricter')]);
+  expect(await said(file)).toEqual([
+    expect.stringContaining('has mode 0644; a secret must be 0600 or stricter'),
+  ]);
 });
 
 describe('secrets of the encrypted file', () => {
@@ -615,7 +664,11 @@ describe('secrets of the encrypted file', () => {
   });
 
   test('that cannot be decrypted are one problem, and not one for each reference', async () => {
-    const file = await labDeployment([refer('state'), refer('pool'), [['ssh', 'become_password'], 'env:HOME']]);
+    const file = await labDeployment([
+      refer('state'),
+      refer('pool'),
+      [['ssh', 'become_password'], 'env:HOME'],
+    ]);
     const lines = await said(file);
     expect(lines).toEqual([
       `lab.secrets.age does not exist\n  npx zx playbooks/secrets.mjs --inventory ${file} generate`,
@@ -629,7 +682,9 @@ describe('secrets of the encrypted file', () => {
       [['vars', 'credentials', 'pool', 'password'], 'env:NOT_SET_EITHER'],
       [['vars', 'state_db'], { max_connections: 10 }],
     ]);
-    expect((await said(file)).map((line) => line.split('\n')[0]?.replace(/^lab\.yaml:\d+:\d+: /, ''))).toEqual([
+    expect(
+      (await said(file)).map((line) => line.split('\n')[0]?.replace(/^lab\.yaml:\d+:\d+: /, '')),
+    ).toEqual([
       'lab.secrets.age does not exist',
       expect.stringContaining('become_password: environment variable SURELY_NOT_SET is not set'),
       expect.stringContaining('credentials.pool.password: environment variable NOT_SET_EITHER is not set'),

@@ -8,7 +8,13 @@ import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation-defaults.ts';
 import { isMonitor } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
-import type { AcmeCertificate, Certificate, RawVariables, SnapshotFiles, Variables } from '../variables/variables.ts';
+import type {
+  AcmeCertificate,
+  Certificate,
+  RawVariables,
+  SnapshotFiles,
+  Variables,
+} from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { readCertificate } from './gateway.ts';
@@ -21,19 +27,28 @@ const leastCharacters = 8;
 /** The databases of a deployment, by their keys under `credentials`. */
 export const stores = ['state', 'pool', 'prover'] as const;
 
-/** Passwords go unescaped into a connection URL, and into TOML, JSON, YAML and SQL: these characters are safe in all of them. */
+/**
+ * Passwords go unescaped into a connection URL, and into TOML, JSON, YAML and SQL: these
+ * characters are safe in all of them.
+ */
 export const passwordCharacters = {
   pattern: /^[A-Za-z0-9_.~-]+$/,
-  reason: 'only A-Z a-z 0-9 _ . ~ - are safe, for the node and the prover put it unescaped into a connection URL',
+  reason:
+    'only A-Z a-z 0-9 _ . ~ - are safe, for the node and the prover put it unescaped into a connection URL',
 };
 
 /**
- * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more RPC servers (group `rpc`), gateways
- * (group `gateway`) if there are any, and all passwords and certificates.
+ * Reads the inventory of one deployment: one Database+Sync server (group `database`), one or more
+ * RPC servers (group `rpc`), gateways (group `gateway`) if there are any, and all passwords and
+ * certificates.
  *
- * @throws Problem or Problems with everything that is wrong, each with its place; no host has been touched
+ * @throws Problem or Problems with everything that is wrong, each with its place; no host has been
+ * touched
  */
-export async function loadDeployment(nameOrFile: string, options: LoadOptions = {}): Promise<Inventory<Variables>> {
+export async function loadDeployment(
+  nameOrFile: string,
+  options: LoadOptions = {},
+): Promise<Inventory<Variables>> {
   const problems: Problem[] = [];
   const how = { ...projectInventories, ...options, unreadable: problems };
   const inventory = await loadInventory(nameOrFile, variablesSchema, how);
@@ -77,7 +92,10 @@ async function readPasswords(
 ): Promise<Partial<Passwords>> {
   const read = stores.map(async (store) => {
     const { password } = vars.credentials[store];
-    return [store, await readPassword(inventory, name, ['credentials', store, 'password'], password, problems)];
+    return [
+      store,
+      await readPassword(inventory, name, ['credentials', store, 'password'], password, problems),
+    ];
   });
   return Object.fromEntries(await Promise.all(read));
 }
@@ -94,7 +112,10 @@ async function readPassword(
   return reading.catch((error) => void problems.push(...problemsIn(error)));
 }
 
-/** The password of the role that copies the server for a group: one for all hosts, that of its first host. None without such a host. */
+/**
+ * The password of the role that copies the server for a group: one for all hosts, that of its
+ * first host. None without such a host.
+ */
 async function groupPassword(
   inventory: LoadedInventory<RawVariables>,
   group: 'backup' | 'replica',
@@ -124,7 +145,10 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
   const { tls, ...plain } = host.vars.gateway;
   const gateway = { ...plain, ...(certificate && { tls: certificate }) };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
-  const copying = <T extends { readonly password?: unknown }>({ password: _, ...rest }: T, password?: Secret) => ({
+  const copying = <T extends { readonly password?: unknown }>(
+    { password: _, ...rest }: T,
+    password?: Secret,
+  ) => ({
     ...rest,
     ...(password && { password }),
   });
@@ -135,8 +159,8 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
 }
 
 /**
- * The receivers of alerts with their secrets, for the monitor; for other hosts none, as nothing of them is needed there. Adds to the
- * problems what could not be read.
+ * The receivers of alerts with their secrets, for the monitor; for other hosts none, as nothing of
+ * them is needed there. Adds to the problems what could not be read.
  */
 async function readReceivers(
   inventory: LoadedInventory<RawVariables>,

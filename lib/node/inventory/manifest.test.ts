@@ -19,7 +19,10 @@ const manifest = {
 };
 
 /** The lab's inventory with only these settings of the snapshot, and a manifest beside it. */
-async function inventory(snapshot: Record<string, unknown>, text = JSON.stringify(manifest)): Promise<string> {
+async function inventory(
+  snapshot: Record<string, unknown>,
+  text = JSON.stringify(manifest),
+): Promise<string> {
   const changes: Changes = [
     [['vars_files'], undefined],
     [['vars', 'network', 'genesis', 'sha256'], sha256('a')],
@@ -99,7 +102,12 @@ test.each<[Record<string, unknown>, string | undefined, string[]]>([
     ['snapshot.manifest must be a web address without user name and password, or a path | '],
   ],
   [
-    { from, date: '2024-06-01', state: { url: from, sha256: sha256('1') }, prover: { url: from, sha256: sha256('2') } },
+    {
+      from,
+      date: '2024-06-01',
+      state: { url: from, sha256: sha256('1') },
+      prover: { url: from, sha256: sha256('2') },
+    },
     undefined,
     ['snapshot.from has no use without a manifest | '],
   ],
@@ -143,7 +151,9 @@ test.each<[Record<string, unknown>, string | undefined, string[]]>([
 
 test('a manifest beside archives of another file, which has only their checksums, is told once for each', async () => {
   const file = await inventory({ manifest: 'manifest.json', from });
-  const values = { snapshot: { state: { sha256: sha256('1') }, prover: { sha256: sha256('2') }, date: '2024-06-01' } };
+  const values = {
+    snapshot: { state: { sha256: sha256('1') }, prover: { sha256: sha256('2') }, date: '2024-06-01' },
+  };
   writeFileSync(join(dirname(file), 'values.yaml'), JSON.stringify(values));
   writeFileSync(file, `vars_files: [values.yaml]\n${readFileSync(file, 'utf8')}`);
   expect(await problems(file)).toEqual(

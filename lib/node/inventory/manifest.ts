@@ -17,7 +17,8 @@ const longest = 64 * 1024;
 const patience = 20_000;
 
 /**
- * The archives of each host's snapshot, those of a manifest included. A manifest that several hosts name is read once.
+ * The archives of each host's snapshot, those of a manifest included. A manifest that several
+ * hosts name is read once.
  *
  * @param problems where all that is wrong is added
  * @returns in the order of the hosts; undefined for one with a problem
@@ -37,7 +38,8 @@ async function filesOf(
   problems: Problem[],
 ): Promise<SnapshotFiles | undefined> {
   const { manifest, from, state, prover, date } = snapshot;
-  if (manifest === undefined) return state && prover && date !== undefined ? { state, prover, date } : undefined;
+  if (manifest === undefined)
+    return state && prover && date !== undefined ? { state, prover, date } : undefined;
   const where = placeOf(name, ['snapshot', 'manifest']);
   const isRemote = isAddress(manifest);
   const source = isRemote ? manifest : pathBeside(where.file, manifest);
@@ -47,8 +49,11 @@ async function filesOf(
   const why = found instanceof Error ? found.message : whyOther(found, network.kind);
   if (found instanceof Error || why !== '') {
     const what = `snapshot.manifest: ${isRemote ? withoutQuery(source) : shown(source)} ${why}`;
-    const known = problems.some(({ message, where: other }) => message === what && other?.line === where.line);
-    const usual = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
+    const known = problems.some(
+      ({ message, where: other }) => message === what && other?.line === where.line,
+    );
+    const usual =
+      'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
     const hint = hintOfUnread(found) ?? usual;
     if (!known) problems.push(new Problem(what, { where, hint }));
     return undefined;

@@ -9,7 +9,10 @@ type Host = InventoryHost<RawVariables>;
 /** The region of the main network's synchronizer (spec part 1, operating rules). */
 const mainRegion = 'singapore';
 
-/** The rules of one network: the names of its archives, and the operating rules of the main network. */
+/**
+ * The rules of one network: the names of its archives, and the operating rules of the main
+ * network.
+ */
 export function networkFaults(host: Host): Fault[] {
   const ofMain = host.vars.network.kind === 'main' ? [...regionFaults(host), ...alertFaults(host)] : [];
   return [...archiveFaults(host), ...ofMain];
@@ -44,7 +47,8 @@ function* regionFaults({ name, groups, vars: { network, region } }: Host): Gener
   }
   const hint = `deploy it to a server there; the inventory says so by region: ${mainRegion}`;
   if (region === undefined) yield { path: [], at: 'host', what: `${name} has no region, and ${rule}`, hint };
-  else if (!isRight(region)) yield { path: ['region'], what: `the region of ${name} is ${region}, and ${rule}`, hint };
+  else if (!isRight(region))
+    yield { path: ['region'], what: `the region of ${name} is ${region}, and ${rule}`, hint };
 }
 
 function* alertFaults({ vars }: Host): Generator<Fault> {

@@ -1,7 +1,8 @@
 import type { DatabasePassword, DatabaseRole } from './database-passwords.ts';
 
 /**
- * The steps for an operator after passwords were rotated: a deploy does not change the password of an existing role.
+ * The steps for an operator after passwords were rotated: a deploy does not change the password of
+ * an existing role.
  *
  * @param secretsCommand makes the secrets command line of this inventory from its arguments
  * @returns lines to print
@@ -30,7 +31,10 @@ export function howToChange(
   ];
 }
 
-/** \password of psql asks without echo and sends a hash: the password is in no command line, history or log. */
+/**
+ * \password of psql asks without echo and sends a hash: the password is in no command line,
+ * history or log.
+ */
 function changeCommand({ connection, sudo, container, superuser, database, user }: DatabaseRole): string {
   // Without quotes psql reads a name in lower case.
   const name = /^[a-z_][a-z0-9_]*$/.test(user) ? user : `"${user}"`;

@@ -3,15 +3,21 @@ import { inventoryNames } from '../../engine/inventory/outline.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { installation, projectFolder } from '../project/project-folder.ts';
 
-/** Inventories of this project are found by their names in `inventory/`. A missing file in `.lab` is one that the lab creates. */
+/**
+ * Inventories of this project are found by their names in `inventory/`. A missing file in `.lab`
+ * is one that the lab creates.
+ */
 export const projectInventories = {
   folder: join(projectFolder, 'inventory'),
   missingFileHint: (path: string): string | undefined =>
-    resolve(path).startsWith(join(installation, '.lab') + sep) ? 'the lab makes this file: npm run lab:up' : undefined,
+    resolve(path).startsWith(join(installation, '.lab') + sep)
+      ? 'the lab makes this file: npm run lab:up'
+      : undefined,
 };
 
 /**
- * The inventory that a command line names. None is used by default: a forgotten option must not choose servers.
+ * The inventory that a command line names. None is used by default: a forgotten option must not
+ * choose servers.
  *
  * @param given the value of `--inventory`
  * @throws Problem with the project's inventories where it is missing

@@ -48,7 +48,12 @@ test('RPC servers are spread evenly, in the order of the inventory', async () =>
 });
 
 test('an RPC server names its replica, or none, and the others level that out', async () => {
-  const changes = [...replicas({}, {}), uses('rpc-1', 'none'), uses('rpc-4', 'replica-1'), uses('rpc-5', 'replica-1')];
+  const changes = [
+    ...replicas({}, {}),
+    uses('rpc-1', 'none'),
+    uses('rpc-4', 'replica-1'),
+    uses('rpc-5', 'replica-1'),
+  ];
   expect(await readers(changes)).toMatchObject({
     'replica-1': ['rpc-4', 'rpc-5'],
     'replica-2': ['rpc-2', 'rpc-3'],
@@ -69,10 +74,14 @@ test('connections count for the server that a host uses', async () => {
   // One prover and one synchronizer on the database server, whatever the number of RPC servers.
   expect(await problemsOf([...replicas({}, {}), ...most('db-1', 261)])).toEqual([]);
   expect(await problemsOf([...replicas({}, {}), ...most('db-1', 260)])).toEqual([
-    expect.stringMatching(/^state_db.max_connections is 260, but its hosts together may open 260: 1 prover x 60/),
+    expect.stringMatching(
+      /^state_db.max_connections is 260, but its hosts together may open 260: 1 prover x 60/,
+    ),
   ]);
   expect(await problemsOf([...replicas({}, {}), ...most('db-1', 300), ...most('replica-1', 780)])).toEqual([
-    expect.stringMatching(/^state_db.max_connections is 780, but its hosts together may open 780: 3 provers x 60/),
+    expect.stringMatching(
+      /^state_db.max_connections is 780, but its hosts together may open 780: 3 provers x 60/,
+    ),
   ]);
   const unused = [
     ...replicas({}, {}),
@@ -92,7 +101,9 @@ test.each<[string, Changes, string[]]>([
   [
     'the database server',
     [...replicas(), [['groups', 'replica', 'db-1'], null]],
-    ['db-1 is in group replica and in database (a replica takes load off the other servers: give it one of its own)'],
+    [
+      'db-1 is in group replica and in database (a replica takes load off the other servers: give it one of its own)',
+    ],
   ],
   [
     'a host that is no replica',

@@ -6,14 +6,20 @@ import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
 
-/** Settings of which a replica needs at least as much as the server that it follows, or it does not start. */
+/**
+ * Settings of which a replica needs at least as much as the server that it follows, or it does not
+ * start.
+ */
 const atLeast = ['max_connections', 'max_worker_processes'] as const;
 
 /** The key of the prover that a replica needs: a prover that writes would end at its start. */
 const readOnly = '+dbReadOnly';
 
 /** The rules for replicas that the schema of the variables cannot express. */
-export function* replicaFaults({ hosts, isOwn }: LoadedInventory<RawVariables>, host: Host): Generator<Fault> {
+export function* replicaFaults(
+  { hosts, isOwn }: LoadedInventory<RawVariables>,
+  host: Host,
+): Generator<Fault> {
   const { name, groups, vars } = host;
   const isDatabase = groups.includes('database');
   const replicas = hosts.filter((each) => each.groups.includes('replica')).map((each) => each.name);
@@ -23,7 +29,11 @@ export function* replicaFaults({ hosts, isOwn }: LoadedInventory<RawVariables>, 
     yield { path: ['replica', 'use'], at: 'key', what };
   } else if (use !== undefined && use !== 'none' && !replicas.includes(use)) {
     const hint = `name one of ${['none', ...replicas].join(', ')}`;
-    yield { path: ['replica', 'use'], what: `replica.use of ${name} is ${use}, which is not in group replica`, hint };
+    yield {
+      path: ['replica', 'use'],
+      what: `replica.use of ${name} is ${use}, which is not in group replica`,
+      hint,
+    };
   }
   const server = hosts.find((each) => each.groups.includes('database'));
   for (const key of server && groups.includes('replica') ? atLeast : []) {

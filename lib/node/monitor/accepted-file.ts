@@ -17,7 +17,9 @@ interface Candidate {
   readonly source: string;
 }
 
-/** A file that its own checker has accepted. The user `prometheus` reads it: it may hold secrets. */
+/**
+ * A file that its own checker has accepted. The user `prometheus` reads it: it may hold secrets.
+ */
 export function acceptedByItsChecker({ name, ...candidate }: Candidate): Resource {
   return acceptedFile({ path: `${monitorFolder}/${name}`, ...candidate, mode: 0o640, group: 'prometheus' });
 }

@@ -8,7 +8,9 @@ import { acceptedByItsChecker, folderOfPrometheus, monitorFolder } from './accep
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
 import { packageUnit } from './package-unit.ts';
 
-/** Alertmanager, which sends alerts to the receivers of the inventory, and has sent a test to each. */
+/**
+ * Alertmanager, which sends alerts to the receivers of the inventory, and has sent a test to each.
+ */
 export function alertmanagerRuns({ vars }: Context<Variables>): Resource[] {
   const { receivers } = vars.monitoring;
   const path = `${monitorFolder}/alertmanager.yml`;

@@ -9,7 +9,10 @@ import { product } from '../server/product.ts';
 import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
 
-const template = readFileSync(new URL('../../../templates/monitor/alertmanager.yml', import.meta.url), 'utf8');
+const template = readFileSync(
+  new URL('../../../templates/monitor/alertmanager.yml', import.meta.url),
+  'utf8',
+);
 const testAlert = readFileSync(new URL('../../../templates/host/test-alert.sh', import.meta.url), 'utf8');
 
 /** Alertmanager's configuration: the template with the receivers of the inventory. */
@@ -32,7 +35,8 @@ export function alertmanagerFile(receivers: readonly Receiver[]): Content {
     route: { ...base.route, routes: [...tests, ...routes] },
     receivers: [...base.receivers, ...receivers.map(({ name, configs }) => ({ name, ...configs }))],
   };
-  // In JSON, which is YAML as well. Only the names of its keys are shown: any value of a receiver may be a secret.
+  // In JSON, which is YAML as well. Only the names of its keys are shown: any value of a receiver
+  // may be a secret.
   return secretContent(`${JSON.stringify(revealed(configuration), undefined, 2)}\n`, /\S/);
 }
 
@@ -45,8 +49,8 @@ function revealed(tree: unknown): unknown {
 }
 
 /**
- * Every receiver took a test alert since the receivers changed. It is sent by this Alertmanager, with its own settings; a file on the
- * monitor has the hash of the configuration that was tested.
+ * Every receiver took a test alert since the receivers changed. It is sent by this Alertmanager,
+ * with its own settings; a file on the monitor has the hash of the configuration that was tested.
  *
  * @param path of Alertmanager's configuration
  */
@@ -64,7 +68,10 @@ export function receiversAnswer(receivers: readonly Receiver[], path: string): W
       for (const { name, configs } of receivers) {
         const count = Object.values(configs).flat().length;
         const words = [String(monitoringPorts.alertmanager), name, String(count)];
-        const sent = await host.run({ allow: [0, 1], timeoutSeconds: 120 })`sh -c ${testAlert} test-alert ${words}`;
+        const sent = await host.run({
+          allow: [0, 1],
+          timeoutSeconds: 120,
+        })`sh -c ${testAlert} test-alert ${words}`;
         if (!sent.ok) {
           throw new Failure(`receiver ${name} took no test alert\n${sent.stderr.trim()}`, {
             hint: `correct monitoring.receivers in the inventory, or make ${name} reachable from ${host.name}; the next run tests it again`,

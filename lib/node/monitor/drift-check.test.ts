@@ -37,11 +37,17 @@ const host = (name: string, more: Partial<HostSummary> = {}): HostSummary => ({
  * @returns metrics without comments and the time
  */
 function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temporaryDirectory()) {
-  const last = hosts ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0) : 'no event';
+  const last = hosts
+    ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0)
+    : 'no event';
   writeFileSync(join(folder, 'events'), `{"type":"run-started"}\n${last}\n`);
-  writeFileSync(join(folder, 'node'), `#!/bin/sh\necho "$@" >${folder}/words; cat ${folder}/events; exit ${exitCode}`, {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(folder, 'node'),
+    `#!/bin/sh\necho "$@" >${folder}/words; cat ${folder}/events; exit ${exitCode}`,
+    {
+      mode: 0o755,
+    },
+  );
   const words = [
     '-c',
     metricsProgram('drift-check'),
@@ -109,7 +115,9 @@ test.each<[what: string, exitCode: number, hosts: readonly HostSummary[] | undef
 });
 
 test('the timer runs it as the inventory says, and an inventory that says nothing is refused with its place', async () => {
-  const path = await labDeployment([[['vars', 'monitoring'], { drift_check: { every_minutes: 5, user: 'checker' } }]]);
+  const path = await labDeployment([
+    [['vars', 'monitoring'], { drift_check: { every_minutes: 5, user: 'checker' } }],
+  ]);
   const resources = driftCheck(await loadDeployment(path), '/home/checker/key');
   expect(resources.map(({ name }) => name)).toContain('schedule rpc-node-drift-lab');
   const spaced = { ...(await loadDeployment(path)), name: 'd r' };

@@ -16,7 +16,8 @@ import { packageUnit } from './package-unit.ts';
 import { statisticsPassword, statisticsRole, statisticsRoleIsThere } from './statistics-role.ts';
 import { metricsProgram, textfiles } from './textfiles.ts';
 
-const fromTemplates = (name: string) => readFileSync(new URL(`../../../templates/host/${name}`, import.meta.url));
+const fromTemplates = (name: string) =>
+  readFileSync(new URL(`../../../templates/host/${name}`, import.meta.url));
 const library = `/usr/local/lib/${product}`;
 const settings = `/etc/${product}/metrics.conf`;
 
@@ -25,13 +26,24 @@ const every = 15;
 
 /** What rules and dashboards use, and little more: the default collectors cost twice as much. */
 const collectors = [
-  ...['cpu', 'diskstats', 'filefd', 'filesystem', 'loadavg', 'meminfo', 'netdev', 'pressure', 'stat', 'textfile'],
+  ...[
+    'cpu',
+    'diskstats',
+    'filefd',
+    'filesystem',
+    'loadavg',
+    'meminfo',
+    'netdev',
+    'pressure',
+    'stat',
+    'textfile',
+  ],
   ...['time', 'uname', 'vmstat'],
 ];
 
 /**
- * node_exporter, with our own metrics of containers, chain and clock in its textfile collector. The role firewall has made the folders
- * of our files.
+ * node_exporter, with our own metrics of containers, chain and clock in its textfile collector.
+ * The role firewall has made the folders of our files.
  */
 export async function hostExporter(context: Context<Variables>): Promise<Resource[]> {
   return [
@@ -47,8 +59,8 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
     }),
     file(`${library}/node-metrics`).content(metricsProgram('node-metrics')).mode(0o755),
     file(`${library}/probe`).content(probe).mode(0o755),
-    ...['node-metrics.help', ...(context.host.groups.includes('replica') ? ['replica.sql'] : [])].map((name) =>
-      file(`${library}/${name}`).content(fromTemplates(name)),
+    ...['node-metrics.help', ...(context.host.groups.includes('replica') ? ['replica.sql'] : [])].map(
+      (name) => file(`${library}/${name}`).content(fromTemplates(name)),
     ),
     file(settings).content(await metricsSettings(context)),
     schedule(`${product}-metrics`, {
@@ -76,7 +88,9 @@ async function metricsSettings(context: RenderContext) {
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
     ...(isReplica && { REPLICA: 'yes' }),
-    CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(' '),
+    CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(
+      ' ',
+    ),
     FIREWALL: firewallState,
     TEXTFILES: textfiles,
     STATE: `/var/lib/${product}/metrics`,

@@ -31,7 +31,9 @@ test('without a reader of metrics nothing is installed, and no port is opened or
 
 test('the exporters are open to the monitor and to scrape_from alone, and the monitor reaches nothing else', async () => {
   const changes = [ownMonitor, [['vars', 'monitoring'], { scrape_from: ['192.0.2.40'] }]] as const;
-  const open = Object.fromEntries((await accesses(await contextOf({ changes }))).map((each) => [each.name, each]));
+  const open = Object.fromEntries(
+    (await accesses(await contextOf({ changes }))).map((each) => [each.name, each]),
+  );
   expect(open.EXPORTERS?.sources).toEqual(['192.0.2.9', '192.0.2.40']);
   expect(open.EXPORTERS?.ports.map(({ published }) => published)).toEqual(['9100', '9187']);
   expect(open.METRICS?.sources).toEqual(['172.30.77.12', '172.30.77.13', '192.0.2.9', '192.0.2.40']);
@@ -66,7 +68,9 @@ test('no two tasks of a monitor have the same name', async () => {
 });
 
 test('every host is a target, by its name in the inventory', async () => {
-  const { hosts } = await contextOf({ changes: [ownMonitor, [['groups', 'rpc', 'rpc-2', 'address'], 'fd00::3']] });
+  const { hosts } = await contextOf({
+    changes: [ownMonitor, [['groups', 'rpc', 'rpc-2', 'address'], 'fd00::3']],
+  });
   const targets = (job: 'host' | 'node' | 'postgres') =>
     (JSON.parse(targetsFile(hosts, job)) as { targets: string[]; labels: { instance: string } }[]).map(
       ({ targets: [address], labels }) => `${labels.instance} ${address}`,
@@ -77,7 +81,11 @@ test('every host is a target, by its name in the inventory', async () => {
     'rpc-2 [fd00::3]:9100',
     'mon-1 192.0.2.9:9100',
   ]);
-  expect(targets('node')).toEqual(['db-1 172.30.77.11:9091', 'rpc-1 172.30.77.12:9092', 'rpc-2 [fd00::3]:9092']);
+  expect(targets('node')).toEqual([
+    'db-1 172.30.77.11:9091',
+    'rpc-1 172.30.77.12:9092',
+    'rpc-2 [fd00::3]:9092',
+  ]);
   expect(targets('postgres')).toEqual(['db-1 172.30.77.11:9187']);
   const { groups } = JSON.parse(absentRules(hosts)) as { groups: { rules: { expr: string }[] }[] };
   expect(groups[0]?.rules).toHaveLength(8);
@@ -120,7 +128,10 @@ test('a receiver has its secrets in the file, and none of it is shown', async ()
 
 test('a secret of a receiver that is missing has its place', async () => {
   const receiver = { name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } };
-  const twice = await labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers: [receiver, receiver] }]]);
+  const twice = await labDeployment([
+    ownMonitor,
+    [['vars', 'monitoring'], { receivers: [receiver, receiver] }],
+  ]);
   await expect(loadDeployment(twice)).rejects.toMatchObject({
     problems: expect.arrayContaining([
       expect.objectContaining({ message: 'monitoring.receivers must have each name once' }),
@@ -150,17 +161,19 @@ test('a receiver that takes no test alert is named, and is tested again by the n
     'correct monitoring.receivers in the inventory, or make ops reachable from h; the next run tests it again',
   ]);
   expect(await resource.check(host)).toMatchObject({ note: 'none was sent since the receivers changed' });
-  expect(await resource.check(fakeHost([], { sha256: async () => 'aa', read: async () => Buffer.from('aa') }))).toEqual(
-    {
-      is: 'ok',
-    },
-  );
+  expect(
+    await resource.check(fakeHost([], { sha256: async () => 'aa', read: async () => Buffer.from('aa') })),
+  ).toEqual({
+    is: 'ok',
+  });
 });
 
 test('the role of the exporter is made again where it cannot log in', async () => {
   const { vars } = await contextOf({});
   const answering = (stderr: string) =>
-    fakeHost([[/statistics-role check/, { exitCode: 1, stderr }]], { container: async () => runningContainer });
+    fakeHost([[/statistics-role check/, { exitCode: 1, stderr }]], {
+      container: async () => runningContainer,
+    });
   const role = statisticsRoleIsThere(vars);
   expect(await role.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });
   expect(await role.check(answering(''))).toMatchObject({ is: 'drift', note: 'it cannot log in' });

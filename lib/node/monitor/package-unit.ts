@@ -15,8 +15,17 @@ interface PackageUnit {
   readonly before?: readonly Resource[];
 }
 
-/** A daemon from the distribution's package, with options of our own by a drop-in: the package's files stay as they are. */
-export function packageUnit({ name, options, environment = {}, reads = [], before = [] }: PackageUnit): Resource[] {
+/**
+ * A daemon from the distribution's package, with options of our own by a drop-in: the package's
+ * files stay as they are.
+ */
+export function packageUnit({
+  name,
+  options,
+  environment = {},
+  reads = [],
+  before = [],
+}: PackageUnit): Resource[] {
   const dropIn = unitSettings(`${name}.service`);
   const lines = [
     '[Service]',

@@ -9,11 +9,12 @@ import { acceptedByItsChecker, folderOfPrometheus, monitorFolder } from './accep
 import { packageUnit } from './package-unit.ts';
 import { absentRules, jobs, targetsFile } from './targets.ts';
 
-const template = (name: string) => readFileSync(new URL(`../../../templates/monitor/${name}`, import.meta.url), 'utf8');
+const template = (name: string) =>
+  readFileSync(new URL(`../../../templates/monitor/${name}`, import.meta.url), 'utf8');
 
 /**
- * Prometheus, with the deployment's hosts as its targets, and its rules. A changed list of targets needs no restart. Its folders are
- * below those that `alertmanagerRuns` makes.
+ * Prometheus, with the deployment's hosts as its targets, and its rules. A changed list of targets
+ * needs no restart. Its folders are below those that `alertmanagerRuns` makes.
  */
 export function prometheusRuns({ vars, hosts }: Context<Variables>): Resource[] {
   const data = `${vars.paths.data}/monitor/prometheus`;

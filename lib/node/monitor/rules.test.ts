@@ -22,20 +22,30 @@ const onRpc = 'instance="rpc-1",group="rpc"';
 const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
-/** Values of promtool, at intervals of 15 s: ten good minutes, `bad` for twenty, good again for forty. */
+/**
+ * Values of promtool, at intervals of 15 s: ten good minutes, `bad` for twenty, good again for
+ * forty.
+ */
 const fault = (good: string | number, bad: string | number) => `${good}x40 ${bad}x80 ${good}x160`;
 
 /**
- * A rule, and series with its fault: it fires at minute 29, and at none of minutes 9 and 48. A rule that waits for half an hour has longer
- * series, and times, of its own.
+ * A rule, and series with its fault: it fires at minute 29, and at none of minutes 9 and 48. A
+ * rule that waits for half an hour has longer series, and times, of its own.
  */
-const cases: readonly (readonly [alert: string, series: Readonly<Record<string, string>>, at?: readonly number[]])[] = [
+const cases: readonly (readonly [
+  alert: string,
+  series: Readonly<Record<string, string>>,
+  at?: readonly number[],
+])[] = [
   ['SynchronizerHalted', { [`rpc_node_synchronizer_halted{${on}}`]: fault(0, 1) }],
   ['ChainForked', { [`rpc_node_hash_same{${on}}`]: fault(1, 0) }],
   ['ChainStale', { [`rpc_node_lag_seconds{${on}}`]: fault(2, 300) }],
   ['ChainBehind', { [`rpc_node_lag_blocks{${on}}`]: fault(20, 21) }],
   ['SequencerAway', { [`rpc_node_chain_up{${on},source="sequencer"}`]: fault(1, 0) }],
-  ['SequencerStill', { [`rpc_node_block_made_seconds{${on},source="sequencer"}`]: '0+15x40 600+0x80 1800+15x160' }],
+  [
+    'SequencerStill',
+    { [`rpc_node_block_made_seconds{${on},source="sequencer"}`]: '0+15x40 600+0x80 1800+15x160' },
+  ],
   ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
@@ -130,7 +140,10 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ],
   ['ClockOff', { [`rpc_node_clock_synchronised{${on}}`]: fault(1, 0) }],
   ['ClockOff', { [`rpc_node_clock_offset_seconds{${on}}`]: fault('0.1', '-0.7') }],
-  ['CertificateEnding', { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) }],
+  [
+    'CertificateEnding',
+    { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) },
+  ],
   ['FirewallDown', { [`rpc_node_firewall_loaded{${on}}`]: fault(1, 0) }],
   ['FirewallDown', { [`rpc_node_firewall_checked_seconds{${on}}`]: '0+15x40 600+0x80 1800+15x160' }],
   ['FirewallFlushed', { [`rpc_node_firewall_restored_total{${on}}`]: '0x40 1x320' }, [9, 29, 75]],
@@ -161,7 +174,10 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
   ['BackupFailing', { [`rpc_node_backup_ok{${onBackup}}`]: fault(1, 0) }],
   [
     'BackupFailing',
-    { [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]: '0+15x40 600+0x160 3015+15x160' },
+    {
+      [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]:
+        '0+15x40 600+0x160 3015+15x160',
+    },
     // Ten minutes without news, and ten more.
     [9, 35, 65],
   ],
@@ -187,7 +203,11 @@ const cases: readonly (readonly [alert: string, series: Readonly<Record<string, 
 ];
 
 /** What is no fault, and the minutes at which no rule fires. */
-const silent: readonly (readonly [what: string, series: Readonly<Record<string, string>>, at: readonly number[]])[] = [
+const silent: readonly (readonly [
+  what: string,
+  series: Readonly<Record<string, string>>,
+  at: readonly number[],
+])[] = [
   [
     'a restore that filled half of a disk, and ended an hour ago',
     {
@@ -234,7 +254,11 @@ test.skipIf(!existsSync(promtool))(
         input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
         promql_expr_test: [
           { ...firing, eval_time: `${before}m`, exp_samples: [] },
-          { ...firing, eval_time: `${during}m`, exp_samples: [{ labels: `{alertname="${alert}"}`, value: 1 }] },
+          {
+            ...firing,
+            eval_time: `${during}m`,
+            exp_samples: [{ labels: `{alertname="${alert}"}`, value: 1 }],
+          },
           { ...firing, eval_time: `${after}m`, exp_samples: [] },
         ],
       };

@@ -13,8 +13,8 @@ export const statisticsRole = 'rpc_node_statistics';
 export const statisticsPassword = `/etc/${product}/statistics-password`;
 
 /**
- * The state database has a role that may log in and read statistics, and nothing else. Its password is in a file on the host; the check
- * logs in with it through the published port.
+ * The state database has a role that may log in and read statistics, and nothing else. Its
+ * password is in a file on the host; the check logs in with it through the published port.
  */
 export function statisticsRoleIsThere({ credentials, ports }: Variables): Resource {
   const { user, database } = credentials.state;

@@ -7,8 +7,9 @@ export const jobs = ['host', 'node', 'postgres'] as const;
 type Job = (typeof jobs)[number];
 
 /**
- * The endpoints with metrics, in the order of the inventory. `instance` is the name of an endpoint's host there. On one server for all
- * components the node's are those of its synchronizer.
+ * The endpoints with metrics, in the order of the inventory. `instance` is the name of an
+ * endpoint's host there. On one server for all components the node's are those of its
+ * synchronizer.
  */
 function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
   return hosts.flatMap((host) => {
@@ -24,7 +25,9 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
   });
 }
 
-/** The content of targets/JOB.json, for file_sd_configs: Prometheus reads it again when it changes. */
+/**
+ * The content of targets/JOB.json, for file_sd_configs: Prometheus reads it again when it changes.
+ */
 export function targetsFile(hosts: readonly InventoryHost<Variables>[], job: Job): string {
   const targets = targetsOf(hosts)
     .filter((target) => target.job === job)
@@ -33,8 +36,9 @@ export function targetsFile(hosts: readonly InventoryHost<Variables>[], job: Job
 }
 
 /**
- * A rule for each target that fires when Prometheus does not know it any more. `up` is 0 for a target that does not answer; for one that
- * was lost from the configuration there is no `up` at all. In JSON, which is YAML as well.
+ * A rule for each target that fires when Prometheus does not know it any more. `up` is 0 for a
+ * target that does not answer; for one that was lost from the configuration there is no `up` at
+ * all. In JSON, which is YAML as well.
  */
 export function absentRules(hosts: readonly InventoryHost<Variables>[]): string {
   const rules = targetsOf(hosts).map(({ job, instance, group }) => ({

@@ -1,14 +1,19 @@
 import { readProgram } from '../../engine/host/script.ts';
 
-/** The folder of node_exporter's textfile collector. Of the packages; systemd creates none of them. */
+/**
+ * The folder of node_exporter's textfile collector. Of the packages; systemd creates none of them.
+ */
 export const textfiles = '/var/lib/prometheus/node-exporter';
 
 /**
- * A program for a host that writes metrics for the textfile collector, with the function that hands their file over.
+ * A program for a host that writes metrics for the textfile collector, with the function that
+ * hands their file over.
  *
  * @param name of its file in templates/host, without `.sh`
  */
 export function metricsProgram(name: string): string {
-  const files = ['hand-over', name].map((each) => new URL(`../../../templates/host/${each}.sh`, import.meta.url));
+  const files = ['hand-over', name].map(
+    (each) => new URL(`../../../templates/host/${each}.sh`, import.meta.url),
+  );
   return readProgram(...files);
 }

@@ -5,7 +5,10 @@ import { type Packages, packages } from '../../engine/resource/system/packages.t
 import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
-/** Distributions with a client of the server's major version. For others PostgreSQL's own package repository (PGDG) has it. */
+/**
+ * Distributions with a client of the server's major version. For others PostgreSQL's own package
+ * repository (PGDG) has it.
+ */
 const clientInDistribution = ['bookworm'];
 
 const client = `postgresql-client-${postgresVersion}`;
@@ -13,7 +16,8 @@ const client = `postgresql-client-${postgresVersion}`;
 /** The signing key of PGDG, from a package of the distribution, which is verified. */
 const repositoryKey = '/usr/share/postgresql-common/pgdg/apt.postgresql.org.gpg';
 
-const hasClient = ({ facts }: Context<Variables>) => clientInDistribution.includes(facts.distribution.codename);
+const hasClient = ({ facts }: Context<Variables>) =>
+  clientInDistribution.includes(facts.distribution.codename);
 
 /** Programs for the operator and the later roles, as far as the distribution has them. */
 export function toolPackages(context: Context<Variables>): Packages {
@@ -35,7 +39,10 @@ Signed-By: ${repositoryKey}
   ];
 }
 
-/** PostgreSQL's programs are of the server's version. Several versions may be installed side by side: the default one counts. */
+/**
+ * PostgreSQL's programs are of the server's version. Several versions may be installed side by
+ * side: the default one counts.
+ */
 export function clientHasItsVersion(): Resource {
   const programs = ['psql', 'pg_dump', 'pg_restore'];
   return expectation(`${programs.join(', ')} are version ${postgresVersion}`, {
@@ -45,7 +52,9 @@ export function clientHasItsVersion(): Resource {
         return unknownUntil(`${client} is installed`);
       }
       const others = answers.filter(({ stdout }) => majorVersion(stdout) !== postgresVersion);
-      return others.length === 0 ? ok : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
+      return others.length === 0
+        ? ok
+        : drift(others.map((answer) => answer.text() || answer.stderr.trim()).join('; '));
     },
     hint: `remove the other version's postgresql-client package, or make ${postgresVersion} the default: see pg_wrapper(1)`,
   });

@@ -53,6 +53,8 @@ test('Ubuntu 24.04 with its own Docker 29 and Compose needs no package', async (
     },
   );
   expect(
-    await enginePackages({ facts: { ...sound, distribution: parseOsRelease(text('os-release')) } }).check(host),
+    await enginePackages({ facts: { ...sound, distribution: parseOsRelease(text('os-release')) } }).check(
+      host,
+    ),
   ).toEqual(ok);
 });

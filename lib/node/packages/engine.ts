@@ -2,19 +2,29 @@ import type { Facts } from '../../engine/host/facts/facts.ts';
 import { unfinishedMove } from '../../engine/resource/docker/docker-root.ts';
 import { readDocker } from '../../engine/resource/docker/docker-there.ts';
 import { containersOutliveEngine } from '../../engine/resource/docker/kept-containers.ts';
-import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  refused,
+  unknownUntil,
+} from '../../engine/resource/resource.ts';
 import { type Packages, packages, packagesThatLack } from '../../engine/resource/system/packages.ts';
 import { product } from '../server/product.ts';
 
 /**
- * Before anything starts the engine: it must not run while its data is being moved, and starts with its settings. One that runs gets them
- * before anything restarts it.
+ * Before anything starts the engine: it must not run while its data is being moved, and starts
+ * with its settings. One that runs gets them before anything restarts it.
  */
-export const beforeEngine: readonly Resource[] = [unfinishedMove(product), ...containersOutliveEngine(product)];
+export const beforeEngine: readonly Resource[] = [
+  unfinishedMove(product),
+  ...containersOutliveEngine(product),
+];
 
 /**
- * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of format 3.5 as well. Debian 13 has the
- * client in a package of its own.
+ * Names of the packages. Debian 12 has Compose 1.29, which accepts `cpu_shares` in a file of
+ * format 3.5 as well. Debian 13 has the client in a package of its own.
  */
 function packageNames({ id, version }: Facts['distribution']): readonly string[] {
   if (id === 'ubuntu') return ['docker.io', 'docker-compose-v2', 'iptables'];
@@ -22,15 +32,19 @@ function packageNames({ id, version }: Facts['distribution']): readonly string[]
   return ['docker.io', 'docker-compose', 'iptables'];
 }
 
-/** The packages with client and Compose of engines that are not the distribution's, by the engine's package. */
+/**
+ * The packages with client and Compose of engines that are not the distribution's, by the engine's
+ * package.
+ */
 const partsOf: Readonly<Record<string, readonly string[]>> = {
   'docker-ce': ['docker-ce-cli', 'docker-compose-plugin'],
   'moby-engine': ['moby-cli', 'moby-compose'],
 };
 
 /**
- * What is missing of an engine, its client and Compose. What is there and answers stays, whoever installed it: packages of another
- * source bring the same files, and would replace it or fail on them.
+ * What is missing of an engine, its client and Compose. What is there and answers stays, whoever
+ * installed it: packages of another source bring the same files, and would replace it or fail on
+ * them.
  */
 export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
   const distributions = packages(...packageNames(facts.distribution));

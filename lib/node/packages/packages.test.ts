@@ -11,7 +11,10 @@ import { applyDrift, type TestHost } from '../../engine/resource/testing/test-ho
 import { contextOf, type Given } from '../testing/role-context.ts';
 
 /** A host that keeps what it installs, and all its runs of apt. */
-function bareHost(has: readonly string[] = [], docker = ''): { readonly host: TestHost; readonly aptRuns: string[][] } {
+function bareHost(
+  has: readonly string[] = [],
+  docker = '',
+): { readonly host: TestHost; readonly aptRuns: string[][] } {
   const installed = new Set(has);
   const aptRuns: string[][] = [];
   const reads: Parameters<typeof fakeHost>[0] = [
@@ -31,7 +34,11 @@ function bareHost(has: readonly string[] = [], docker = ''): { readonly host: Te
 }
 
 /** Makes the packages of these roles in order, as a run of them does. */
-async function deploy(roles: readonly (typeof docker)[], { host, aptRuns }: ReturnType<typeof bareHost>, given: Given) {
+async function deploy(
+  roles: readonly (typeof docker)[],
+  { host, aptRuns }: ReturnType<typeof bareHost>,
+  given: Given,
+) {
   const context = { ...(await contextOf(given)), roles: new Set(roles.map(({ name }) => name)) };
   const names: string[] = [];
   for (const role of roles) {
@@ -59,7 +66,9 @@ const wanted = [
 test('the packages of a bare server are one transaction, and without role packages each role installs its own', async () => {
   const { aptRuns, names } = await deploy(all, bareHost(), {});
   expect(aptRuns).toEqual([wanted]);
-  expect(names.filter((name) => name.startsWith('packages '))).toEqual(['packages of client-tools, time-sync, docker']);
+  expect(names.filter((name) => name.startsWith('packages '))).toEqual([
+    'packages of client-tools, time-sync, docker',
+  ]);
   const moving = names.indexOf("no move of docker's data is unfinished");
   expect(moving).toBeLessThan(names.indexOf('packages of client-tools, time-sync, docker'));
 

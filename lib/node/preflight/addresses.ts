@@ -14,7 +14,10 @@ import { snapshotCanBeDownloaded } from './restore.ts';
 /** A larger genesis file is looked at in its turn. Bytes. */
 const longestGenesis = 16 * 1024 * 1024;
 
-/** Every address outside that this host needs answers. It does not need again what it has already downloaded. */
+/**
+ * Every address outside that this host needs answers. It does not need again what it has already
+ * downloaded.
+ */
 export function addressesAnswer(context: Context<Variables>): Resource[] {
   const { host, vars, given } = context;
   const { node, prover, database } = vars.images;
@@ -35,8 +38,10 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
 }
 
 /**
- * A server that was deployed with this address, and one that takes the place of another by a switch or a recovery, serves the blocks that it has while the
- * sequencer is away, and its components start. So that is a warning there. A new server, a new address and another chain are refused.
+ * A server that was deployed with this address, and one that takes the place of another by a
+ * switch or a recovery, serves the blocks that it has while the sequencer is away, and its
+ * components start. So that is a warning there. A new server, a new address and another chain are
+ * refused.
  */
 function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>): Resource {
   const takesOver = given.to !== undefined || given['to-time'] !== undefined;
@@ -49,7 +54,8 @@ function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>)
         ...nodeContainers(groups).map((name) => reader.container(name)),
       ]);
       const isDeployed =
-        takesOver || (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
+        takesOver ||
+        (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
       if (answer.ok || !isDeployed) return isOfChain(url, answer, l2_chain_id);
       return warning(`${answer.error}; this server goes on with the blocks that it has`);
     },
@@ -64,7 +70,10 @@ function layer1Answers({ network: { l1_rpc_url, chain_id } }: Variables): Resour
   });
 }
 
-/** Its content is looked at, too: one that is refused would be known only when the containers of another version are stopped. */
+/**
+ * Its content is looked at, too: one that is refused would be known only when the containers of
+ * another version are stopped.
+ */
 function genesisCanBeDownloaded(vars: Variables): Resource {
   const { genesis } = vars.network;
   const hint = 'check network.genesis.url in the inventory';

@@ -16,10 +16,15 @@ export function serverIsInRegion({ host, vars: { network, region: own } }: Conte
   ];
 }
 
-/** A tag can get another image in its registry, and hosts that are deployed at different times would differ. */
+/**
+ * A tag can get another image in its registry, and hosts that are deployed at different times
+ * would differ.
+ */
 export function imagesArePinned({ vars: { network, images } }: Context<Variables>): Resource[] {
   if (network.kind !== 'main') return [];
-  const open = Object.entries(images).flatMap(([name, image]) => (image.includes('@') ? [] : [`images.${name}`]));
+  const open = Object.entries(images).flatMap(([name, image]) =>
+    image.includes('@') ? [] : [`images.${name}`],
+  );
   return [
     known('images are pinned by digest', open.length === 0 ? ok : drift(`not pinned: ${open.join(', ')}`), {
       severity: 'should',

@@ -7,8 +7,9 @@ import { contextOf } from '../testing/role-context.ts';
 import { networksAreApart } from './docker-networks.ts';
 
 /**
- * `docker network inspect $(docker network ls --quiet)` of Docker 20.10: a network app_default (10.213.7.0/24), bridge (172.17.0.0/16), host,
- * none, and rpc-node (10.214.7.0/24) with pool-db at 10.214.7.2.
+ * `docker network inspect $(docker network ls --quiet)` of Docker 20.10: a network app_default
+ * (10.213.7.0/24), bridge (172.17.0.0/16), host, none, and rpc-node (10.214.7.0/24) with pool-db
+ * at 10.214.7.2.
  */
 const networks = readFileSync(new URL('testdata/docker-networks.json', import.meta.url), 'utf8');
 

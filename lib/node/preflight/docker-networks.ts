@@ -10,7 +10,10 @@ import { renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
 import { serversOf } from './places.ts';
 
-/** The parts of `docker network inspect` that are used. `Config` is null for a network without addresses. */
+/**
+ * The parts of `docker network inspect` that are used. `Config` is null for a network without
+ * addresses.
+ */
 const inspected = z.array(
   z.object({
     Name: z.string(),
@@ -18,7 +21,9 @@ const inspected = z.array(
     IPAM: z.object({
       Config: z.array(z.object({ Subnet: z.string(), Gateway: z.string().optional() })).nullish(),
     }),
-    Containers: z.record(z.string(), z.object({ IPv4Address: z.string(), IPv6Address: z.string() })).nullish(),
+    Containers: z
+      .record(z.string(), z.object({ IPv4Address: z.string(), IPv6Address: z.string() }))
+      .nullish(),
   }),
 );
 
@@ -36,8 +41,9 @@ interface Needed {
 }
 
 /**
- * No network of Docker on the host has an address that its containers need elsewhere: another server, the trusted sequencer, layer 1.
- * Docker knows the host's own routes and nothing of the networks behind them.
+ * No network of Docker on the host has an address that its containers need elsewhere: another
+ * server, the trusted sequencer, layer 1. Docker knows the host's own routes and nothing of the
+ * networks behind them.
  */
 export function networksAreApart(context: Context<Variables>): Resource {
   return {
@@ -61,7 +67,10 @@ export function networksAreApart(context: Context<Variables>): Resource {
   };
 }
 
-/** Networks with a bridge: the host has a route into each. Those of other drivers are parts of a network outside. */
+/**
+ * Networks with a bridge: the host has a route into each. Those of other drivers are parts of a
+ * network outside.
+ */
 function networksIn(text: string): DockerNetwork[] {
   const { data = [] } = inspected.safeParse(parseJson(text));
   return data
@@ -92,14 +101,19 @@ function judged(
     const isOwn = own.includes(network.name);
     // It is removed in this run.
     if (isOwn && subnet !== undefined && subnet !== network.subnet) continue;
-    const taken = needed.find(({ address }) => networkHas(network.subnet, address) && !network.own.has(address));
+    const taken = needed.find(
+      ({ address }) => networkHas(network.subnet, address) && !network.own.has(address),
+    );
     const shown = `network ${network.name} of Docker (${network.subnet})`;
     if (taken) {
       const what = `${taken.address}, ${taken.whose}, lies in ${shown}, and containers look for it in that network alone`;
       return refused(what, isOwn ? ownHint : otherHint);
     }
     if (isOwn || subnet === undefined || !overlap(subnet, network.subnet)) continue;
-    return refused(`container_subnet ${subnet} overlaps with ${shown}`, 'choose a network that nothing else uses');
+    return refused(
+      `container_subnet ${subnet} overlaps with ${shown}`,
+      'choose a network that nothing else uses',
+    );
   }
   return ok;
 }

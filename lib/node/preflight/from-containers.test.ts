@@ -7,8 +7,8 @@ import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { containersReach } from './from-containers.ts';
 
-// What the scripts say, and where they ask, is in test/kinds/container-network.test.ts. An RPC server asks the state database twice, for two
-// users, then the trusted sequencer and layer 1.
+// What the scripts say, and where they ask, is in test/kinds/container-network.test.ts. An RPC
+// server asks the state database twice, for two users, then the trusted sequencer and layer 1.
 
 const atName: Changes = [[['groups', 'database', 'db-1', 'address'], 'state-db.internal']];
 

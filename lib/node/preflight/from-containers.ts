@@ -33,8 +33,9 @@ interface Answer {
 }
 
 /**
- * The containers of a host reach what they need: names resolve there, and connections are opened. One short-lived container asks, in their
- * network if it is there. Containers that run with the wanted configuration have reached all of it.
+ * The containers of a host reach what they need: names resolve there, and connections are opened.
+ * One short-lived container asks, in their network if it is there. Containers that run with the
+ * wanted configuration have reached all of it.
  */
 export async function containersReach(context: Context<Variables>): Promise<Resource> {
   const { services, networks } = await renderHost(context);
@@ -49,9 +50,14 @@ export async function containersReach(context: Context<Variables>): Promise<Reso
         [name, port, ...(login ? [login.user, login.database, login.password.reveal()] : [])].join(' '),
       );
       const image = services['pool-db']?.image ?? context.vars.images.database;
-      const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: 4 * limit + 30 })`
+      const output = await host.$({
+        stdin: new Secret(`${lines.join('\n')}\n`),
+        timeoutSeconds: 4 * limit + 30,
+      })`
         sh -c ${script} from-containers ${limit} ${ask} ${network?.name ?? ''} ${network?.subnet ?? ''} ${image}`;
-      return output.ok ? verdictOf(output.lines(), asked) : unknownUntil('the host answers what its containers reach');
+      return output.ok
+        ? verdictOf(output.lines(), asked)
+        : unknownUntil('the host answers what its containers reach');
     },
   };
 }
@@ -71,7 +77,10 @@ function verdictOf(lines: readonly string[], asked: readonly Asked[]): Verdict {
   const said = after('container');
   if (said.some((line) => line.startsWith('code '))) {
     const [words = 'no reason given'] = said.filter((line) => !/^(code|\d+) /.test(line));
-    return refused(`no container can be started to ask from it: ${words}`, 'see journalctl -u docker on the host');
+    return refused(
+      `no container can be started to ask from it: ${words}`,
+      'see journalctl -u docker on the host',
+    );
   }
   const answers = {
     host: answersIn(after('host')),
@@ -99,8 +108,8 @@ interface Fault {
 }
 
 /**
- * What a container cannot do and the host can. What neither reaches may not be there yet, and the checks from the host say what is wrong
- * with it.
+ * What a container cannot do and the host can. What neither reaches may not be there yet, and the
+ * checks from the host say what is wrong with it.
  */
 function faultOf(
   { host, port, whose, login }: Asked,

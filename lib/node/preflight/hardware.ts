@@ -11,7 +11,10 @@ const databaseFolders = ({ groups }: Context<Variables>['host'], vars: Variables
   ...dataFolders(groups, vars).values(),
 ];
 
-/** A server is large enough: required on the main network and advice on the test network, unless the inventory says otherwise. */
+/**
+ * A server is large enough: required on the main network and advice on the test network, unless
+ * the inventory says otherwise.
+ */
 export function hardwareSuffices({ facts, vars, host }: Context<Variables>): Resource[] {
   const strictness = vars.hardware ?? (vars.network.kind === 'main' ? 'required' : 'advisory');
   const nevertheless = 'to deploy nevertheless, set hardware: advisory in the inventory';

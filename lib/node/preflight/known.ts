@@ -13,7 +13,10 @@ export function known(name: string, verdict: Verdict, options: Options): Resourc
   return expectation(name, { check: async () => verdict, ...options });
 }
 
-/** A requirement before anything is changed. Where it cannot be known yet, the run comes to it again in its turn. */
+/**
+ * A requirement before anything is changed. Where it cannot be known yet, the run comes to it
+ * again in its turn.
+ */
 export function beforehand(name: string, resource: Resource): Resource {
   return {
     ...resource,

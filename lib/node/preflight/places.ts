@@ -20,10 +20,15 @@ type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
 /** The chains that a node follows. */
 export function chainsOf({ network }: Variables): readonly Place[] {
-  return [placeOf(network.trusted_sequencer_url, 'the trusted sequencer'), placeOf(network.l1_rpc_url, 'layer 1')];
+  return [
+    placeOf(network.trusted_sequencer_url, 'the trusted sequencer'),
+    placeOf(network.l1_rpc_url, 'layer 1'),
+  ];
 }
 
-/** The state database of a host; undefined for its own, which containers reach in their network. */
+/**
+ * The state database of a host; undefined for its own, which containers reach in their network.
+ */
 export function stateDatabaseOf({ host, hosts }: Deployment): Place | undefined {
   const { name, connection, vars } = stateHost(hosts, host);
   if (name === host.name) return undefined;
@@ -34,7 +39,9 @@ export function stateDatabaseOf({ host, hosts }: Deployment): Place | undefined 
   };
 }
 
-/** All servers that containers of the deployment may need, and the other hosts of the inventory. */
+/**
+ * All servers that containers of the deployment may need, and the other hosts of the inventory.
+ */
 export function serversOf({ hosts, vars }: Deployment): readonly Server[] {
   const own = hosts.map(({ name, connection }) => ({
     host: usualAddress(connection.address),

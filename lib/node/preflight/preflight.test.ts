@@ -48,10 +48,13 @@ test.each<[given: Given, name: string, words: string, hint: string]>([
     'the inventory does not name its region',
     'set its region in the inventory: region',
   ],
-])('what facts and inventory do not meet is reported with what to do: %#', async (given, name, words, hint) => {
-  const resources = await preflight.resources(await contextOf(given));
-  expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
-});
+])(
+  'what facts and inventory do not meet is reported with what to do: %#',
+  async (given, name, words, hint) => {
+    const resources = await preflight.resources(await contextOf(given));
+    expect(await refusal(resources, name)).toEqual([`${name}: ${words}`, hint]);
+  },
+);
 
 test('a server that is too small is reported with the requirement and its hardware', async () => {
   const changes: Given['changes'] = [[['vars', 'hardware'], 'required']];
@@ -95,7 +98,10 @@ test('addresses outside that do not answer are reported with their variable', as
       /^check snapshot\.source\.repository .*, or set snapshot\.restore_with: image$/,
   };
   for (const [name, hint] of Object.entries(hints)) {
-    expect(await refusal(resources, name)).toEqual([expect.stringMatching(`^${name}: .`), expect.stringMatching(hint)]);
+    expect(await refusal(resources, name)).toEqual([
+      expect.stringMatching(`^${name}: .`),
+      expect.stringMatching(hint),
+    ]);
   }
   const registry = resources.find(({ name }) => /^image registry .* answers$/.test(name));
   expect(await refusal(resources, registry?.name ?? '')).toEqual([
@@ -125,7 +131,9 @@ test.each([
 const sequencer = 'http://172.30.77.10:8545';
 const ofSequencer = `[RPC]\nSequencerNodeURI = "${sequencer}"\n`;
 
-test.each<[what: string, group: 'database' | 'rpc', containers: readonly string[], settings: string, warns: boolean]>([
+test.each<
+  [what: string, group: 'database' | 'rpc', containers: readonly string[], settings: string, warns: boolean]
+>([
   ['an RPC server that was deployed', 'rpc', ['json-rpc'], ofSequencer, true],
   ['a Database+Sync server that was deployed', 'database', ['sync'], ofSequencer, true],
   ['a new RPC server', 'rpc', [], ofSequencer, false],
@@ -135,7 +143,8 @@ test.each<[what: string, group: 'database' | 'rpc', containers: readonly string[
   const [, group, containers, settings, warns] = given;
   const resources = await preflight.resources(await contextOf({ group }));
   const host = fakeHost([], {
-    container: async (name) => (containers.includes(name) ? { ...runningContainer, running: false } : undefined),
+    container: async (name) =>
+      containers.includes(name) ? { ...runningContainer, running: false } : undefined,
     read: async () => Buffer.from(settings),
   });
   const seen = async (name: string) => {
@@ -239,9 +248,11 @@ test.each<[what: string, changes: Changes, found: string | undefined]>([
 type Holds = 'same' | 'other' | 'unfinished' | 'foreign' | 'empty';
 
 /**
- * A host whose databases hold something, or do not answer. Nothing outside answers, and its Go is too old.
+ * A host whose databases hold something, or do not answer. Nothing outside answers, and its Go is
+ * too old.
  *
- * @param databases by name: what each holds, and the SHA-256 of the archive that the inventory names for it
+ * @param databases by name: what each holds, and the SHA-256 of the archive that the inventory
+ * names for it
  * @param files paths that exist, beside those of every host
  */
 function databaseHost(
@@ -292,8 +303,16 @@ test.each<[what: string, situation: Situation, needed: boolean]>([
   ['they hold other archives', { state: 'other', prover: 'other' }, false],
   ['they hold other archives, and may be replaced', { state: 'other', prover: 'other', replace: true }, true],
   ['only one holds another archive', { state: 'same', prover: 'other' }, false],
-  ['only the prover database is another, and may be replaced', { state: 'same', prover: 'other', replace: true }, true],
-  ['only the state database is another, and may be replaced', { state: 'other', prover: 'same', replace: true }, true],
+  [
+    'only the prover database is another, and may be replaced',
+    { state: 'same', prover: 'other', replace: true },
+    true,
+  ],
+  [
+    'only the state database is another, and may be replaced',
+    { state: 'other', prover: 'same', replace: true },
+    true,
+  ],
   ['one restore ended before the host was switched off', { state: 'same', prover: 'unfinished' }, true],
   ['no restore ended', { state: 'unfinished', prover: 'unfinished' }, true],
   ['only the state database was restored', { state: 'same', prover: 'empty' }, true],
@@ -329,7 +348,10 @@ test.each<[what: string, situation: Situation, needed: boolean]>([
       return resource && (await resource.check(host)).is !== 'ok' ? [what] : [];
     });
     const wanted = restoreWith === 'source' ? bySource : byOthers;
-    expect([restoreWith, ...(await Promise.all(asked)).flat()]).toEqual([restoreWith, ...(needed ? wanted : [])]);
+    expect([restoreWith, ...(await Promise.all(asked)).flat()]).toEqual([
+      restoreWith,
+      ...(needed ? wanted : []),
+    ]);
   }
 });
 

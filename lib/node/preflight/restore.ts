@@ -12,10 +12,14 @@ import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 
 /** In a recovery the databases come from the backup, and in a switch they are there. */
-const isWithoutSnapshot = ({ to, 'to-time': time }: Context<Variables>['given']) => (to ?? time) !== undefined;
+const isWithoutSnapshot = ({ to, 'to-time': time }: Context<Variables>['given']) =>
+  (to ?? time) !== undefined;
 
 /** What the restore of a snapshot downloads is there, as far as this run restores one. */
-export function snapshotCanBeDownloaded({ vars, given }: Pick<Context<Variables>, 'vars' | 'given'>): Resource[] {
+export function snapshotCanBeDownloaded({
+  vars,
+  given,
+}: Pick<Context<Variables>, 'vars' | 'given'>): Resource[] {
   if (isWithoutSnapshot(given)) return [];
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
@@ -50,9 +54,11 @@ export function restoreToolCanBeBuilt({ host, vars, facts, given }: Context<Vari
 }
 
 /**
- * This run restores no snapshot: by what both databases hold, which archives the inventory names, and whether it may replace data. Role
- * snapshot decides by the same. A database server that has its files and does not run is started first: a deploy has to be able to do
- * that when the archives are long gone, and before role snapshot downloads anything it asks for the archives itself.
+ * This run restores no snapshot: by what both databases hold, which archives the inventory names,
+ * and whether it may replace data. Role snapshot decides by the same. A database server that has
+ * its files and does not run is started first: a deploy has to be able to do that when the
+ * archives are long gone, and before role snapshot downloads anything it asks for the archives
+ * itself.
  */
 function nothingIsRestored(vars: Variables): Pick<Resource, 'check'> {
   const { replace_existing } = vars.snapshot;
@@ -65,7 +71,10 @@ function nothingIsRestored(vars: Variables): Pick<Resource, 'check'> {
   });
 }
 
-function repositoryHasTheSource(vars: Variables, source: NonNullable<Variables['snapshot']['source']>): Resource[] {
+function repositoryHasTheSource(
+  vars: Variables,
+  source: NonNullable<Variables['snapshot']['source']>,
+): Resource[] {
   const { repository, ref } = source;
   return [
     expectation('source repository of the node answers', {

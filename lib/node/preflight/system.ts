@@ -7,10 +7,16 @@ import { known } from './known.ts';
 /** Supported and tested. */
 const distributions = ['debian 12', 'debian 13', 'ubuntu 22.04', 'ubuntu 24.04'];
 
-/** time-sync fixes small differences. With hours of difference, packages and certificates are not valid. Seconds. */
+/**
+ * time-sync fixes small differences. With hours of difference, packages and certificates are not
+ * valid. Seconds.
+ */
 const largestOffset = 3600;
 
-/** A host has a supported system, a clock that is nearly right, and a processor that runs the prover. A replica runs no prover. */
+/**
+ * A host has a supported system, a clock that is nearly right, and a processor that runs the
+ * prover. A replica runs no prover.
+ */
 export function systemIsSupported(context: Context<Variables>): Resource[] {
   const { facts, host } = context;
   const { id, version, title } = facts.distribution;
@@ -20,9 +26,13 @@ export function systemIsSupported(context: Context<Variables>): Resource[] {
       distributions.includes(`${id} ${version}`) ? ok : drift(`it is ${title || 'unknown'}`),
       { hint: 'install one of these on the host' },
     ),
-    known('processor is x86_64', facts.architecture === 'x86_64' ? ok : drift(`it is ${facts.architecture}`), {
-      hint: 'the images of the node and the prover are for x86_64 only',
-    }),
+    known(
+      'processor is x86_64',
+      facts.architecture === 'x86_64' ? ok : drift(`it is ${facts.architecture}`),
+      {
+        hint: 'the images of the node and the prover are for x86_64 only',
+      },
+    ),
     known('systemd is the first process', facts.systemd ? ok : drift('it is not'), {
       hint: 'the deployment needs systemd units: use a host that boots with systemd',
     }),

@@ -5,7 +5,8 @@ import { nearest } from '../../engine/file/nearest.mjs';
 export const marker = 'rpc-playbooks.yaml';
 
 /**
- * The nearest folder with the marker, from a folder upwards. It is JavaScript, as it is needed before anything is compiled.
+ * The nearest folder with the marker, from a folder upwards. It is JavaScript, as it is needed
+ * before anything is compiled.
  *
  * @param {string} from absolute path
  * @returns {string | undefined}

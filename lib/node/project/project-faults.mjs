@@ -1,4 +1,5 @@
-// What another user could change of a project folder. JavaScript: it is asked before anything of the folder is read.
+// What another user could change of a project folder. JavaScript: it is asked before anything of
+// the folder is read.
 import { readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { distrust, distrustEach } from '../../engine/file/trust.mjs';
@@ -8,8 +9,8 @@ import { marker } from './marked-folder.mjs';
 const contents = [marker, 'package.json', 'inventory', 'templates', 'roles', 'playbooks'];
 
 /**
- * What another user could change of a project folder: of the path to it, and of all in it that decides what runs. A folder is trusted
- * or not as a whole, so all of it is said at once.
+ * What another user could change of a project folder: of the path to it, and of all in it that
+ * decides what runs. A folder is trusted or not as a whole, so all of it is said at once.
  *
  * @param {string} project absolute path
  * @returns {import('../../engine/file/trust.mjs').Fault[]}
@@ -21,7 +22,11 @@ export function projectFaults(project) {
   // In the folder of another user, all the rest is that user's, too.
   if (isForeign(project)) return faults;
   const met = new Set([project]);
-  const paths = [project, ...contents.flatMap((name) => pathsUnder(join(project, name), met)), join(project, '.runs')];
+  const paths = [
+    project,
+    ...contents.flatMap((name) => pathsUnder(join(project, name), met)),
+    join(project, '.runs'),
+  ];
   for (const fault of distrustEach([...paths, ...packagesOf(project)]))
     if (!isForeign(dirname(fault.path))) faults.push(fault);
   return faults;

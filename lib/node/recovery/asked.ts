@@ -17,7 +17,8 @@ export interface AskedRecovery {
  * Reads the options of the playbook.
  *
  * @returns undefined in a run that recovers nothing
- * @throws Problem for another server than that of the inventory, and for an inventory without a backup
+ * @throws Problem for another server than that of the inventory, and for an inventory without a
+ * backup
  */
 export function askedRecovery({ hosts, given }: Context<Variables>): AskedRecovery | undefined {
   const time = given['to-time'];

@@ -7,7 +7,8 @@ import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * A recovery drill on the backup host. It runs each time: an earlier one that passed proves nothing.
+ * A recovery drill on the backup host. It runs each time: an earlier one that passed proves
+ * nothing.
  *
  * @param time as `AskedRecovery` has it
  */
@@ -16,7 +17,8 @@ export function drillPasses(vars: Variables, time: string): Resource {
     unit: `${product}-drill`,
     script: `exec ${recoveryProgram} drill ${dataFolder(vars, 'backup')}/drill ${time}\n`,
     // The program puts the result of an earlier one aside before it begins.
-    done: async (host) => ((await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass')),
+    done: async (host) =>
+      (await host.stat(`${resultsFolder}/drill-passed`)) ? ok : drift('it did not pass'),
   });
   return { ...drill, check: async () => drift('it was not run yet'), provesItself: true };
 }

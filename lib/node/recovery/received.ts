@@ -6,7 +6,14 @@ import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  refused,
+  unknownUntil,
+} from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
@@ -28,7 +35,10 @@ const roomScript = readFileSync(new URL('../../../templates/host/recovery-room.s
 /** What uses the data directory. */
 const containers = ['sync', 'prover', 'state-db'];
 
-/** The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere meanwhile. */
+/**
+ * The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere
+ * meanwhile.
+ */
 export function recoveryIsReceived(context: Context<Variables>, asked: AskedRecovery): Resource[] {
   const { vars } = context;
   const received = dataIsReceived(context, asked);
@@ -49,7 +59,8 @@ export function recoveryHasItsPlace(context: Context<Variables>, asked: AskedRec
 }
 
 /**
- * The recovered files can be fetched, and there is room for them. Before the containers are stopped.
+ * The recovered files can be fetched, and there is room for them. Before the containers are
+ * stopped.
  *
  * @param received whether the recovery is there
  */
@@ -67,8 +78,10 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
           })`sh -c ${dataPlaceFunctions + roomScript} room ${source} ${passwordFile} ${data}`,
         ]);
         // Exit code of rsync: nothing serves them yet.
-        if (password === undefined || answer.exitCode === 10) return unknownUntil('the recovered files can be fetched');
-        if (!answer.ok) return drift(`the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`);
+        if (password === undefined || answer.exitCode === 10)
+          return unknownUntil('the recovered files can be fetched');
+        if (!answer.ok)
+          return drift(`the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`);
         const [needed = 0, free = 0] = answer.text().split(' ').map(Number);
         return needed <= free
           ? ok
@@ -104,7 +117,11 @@ function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }
 /**
  * @param received whether the recovery is there
  */
-function nothingIsInTheWay(vars: Variables, { setsAside }: AskedRecovery, received: Pick<Resource, 'check'>): Resource {
+function nothingIsInTheWay(
+  vars: Variables,
+  { setsAside }: AskedRecovery,
+  received: Pick<Resource, 'check'>,
+): Resource {
   const data = dataFolder(vars, 'state-db');
   return expectation('no other data is in the way', {
     check: async (host) => {
@@ -116,7 +133,10 @@ function nothingIsInTheWay(vars: Variables, { setsAside }: AskedRecovery, receiv
       if (found.is === 'ok' || held.length === 0) return ok;
       if (!setsAside) return drift(`${data} holds other data, which is not replaced`);
       return isMount
-        ? refused(`${data} holds other data and is a mount of its own, so it cannot be renamed`, emptyMount(data))
+        ? refused(
+            `${data} holds other data and is a mount of its own, so it cannot be renamed`,
+            emptyMount(data),
+          )
         : ok;
     },
     hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,

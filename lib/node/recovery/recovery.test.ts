@@ -21,7 +21,8 @@ const backup: Changes = [
 const resources = async (given: Record<string, string>, more: Given = { changes: backup }) =>
   recovery.resources({ ...(await contextOf(more)), given });
 
-const names = async (...given: Parameters<typeof resources>) => (await resources(...given)).map(({ name }) => name);
+const names = async (...given: Parameters<typeof resources>) =>
+  (await resources(...given)).map(({ name }) => name);
 
 test('another server than that of the inventory is refused, and so is a recovery without a backup', async () => {
   await expect(names({ 'to-time': 'latest', 'to-server': 'db-9' })).rejects.toThrow(
@@ -46,7 +47,9 @@ test('a drill changes nothing on the Database+Sync server', async () => {
 test('a data directory that is there is not replaced, unless it may be put aside', async () => {
   const there = fakeHost([[/ls -A/, 'PG_VERSION']]);
   const [guard] = await resources({ 'to-time': 'latest' });
-  expect(await guard?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
+  expect(await guard?.check(there)).toMatchObject({
+    note: '/data/state-db holds other data, which is not replaced',
+  });
   expect(await guard?.check(fakeHost([]))).toEqual({ is: 'ok' });
   const [setsAside] = await resources({ 'to-time': 'latest', 'set-aside': '' });
   expect(await setsAside?.check(there)).toEqual({ is: 'ok' });
@@ -84,7 +87,9 @@ test('a staged recovery of all that arrived is made again when more has arrived'
 test('what uses the database server is stopped, and no other synchronizer may run', async () => {
   const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
   const stop = all.find(({ name }) => name.includes('do not run'));
-  const host = fakeHost([], { container: async (name) => (name === 'prover' ? undefined : runningContainer) });
+  const host = fakeHost([], {
+    container: async (name) => (name === 'prover' ? undefined : runningContainer),
+  });
   expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
   expect(await all.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
   expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
@@ -103,7 +108,9 @@ test('the staged files are served to the server alone, and only when they are of
 });
 
 test('a drill that passed before proves nothing', async () => {
-  const drill = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  const drill = (
+    await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })
+  )[0];
   const passed = (exists: boolean) =>
     fakeHost(
       [
@@ -118,7 +125,9 @@ test('a drill that passed before proves nothing', async () => {
   expect(await drill?.check(passed(true))).toEqual(drift('it was not run yet'));
   await drill?.work?.(passed(true));
   expect(drill?.provesItself).toBe(true);
-  const failing = (await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' }))[0];
+  const failing = (
+    await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })
+  )[0];
   await expect(failing?.work?.(passed(false))).rejects.toThrow('it did not pass');
 });
 
@@ -126,7 +135,9 @@ test('what is in the way is asked before the backup host copies anything, and ro
   const context = { ...(await contextOf({ changes: backup })), given: { 'to-time': 'latest' } };
   const [first] = await recoveryTarget.resources(context);
   const there = fakeHost([[/ls -A/, 'PG_VERSION']]);
-  expect(await first?.check(there)).toMatchObject({ note: '/data/state-db holds other data, which is not replaced' });
+  expect(await first?.check(there)).toMatchObject({
+    note: '/data/state-db holds other data, which is not replaced',
+  });
   expect(await recoveryTarget.resources({ ...context, given: {} })).toEqual([]);
 
   const order = await names({ 'to-time': 'latest' });
@@ -137,7 +148,12 @@ test('what is in the way is asked before the backup host copies anything, and ro
 
 test.each<[what: string, answer: Answer, password: boolean, words: string]>([
   ['room', '1000 2000', true, 'ok'],
-  ['no room', '3000000 1048576', true, 'they take 2.9 MiB, and 1.0 MiB are free on the file system of /data/state-db'],
+  [
+    'no room',
+    '3000000 1048576',
+    true,
+    'they take 2.9 MiB, and 1.0 MiB are free on the file system of /data/state-db',
+  ],
   [
     'a password that is refused',
     { exitCode: 5, stderr: '@ERROR: auth failed' },
@@ -147,7 +163,9 @@ test.each<[what: string, answer: Answer, password: boolean, words: string]>([
   ['nothing served yet', { exitCode: 10 }, true, 'unknown until the recovered files can be fetched'],
   ['no password yet', { exitCode: 1 }, false, 'unknown until the recovered files can be fetched'],
 ])('the room for a recovery is known before anything is stopped: %s', async (_, answer, password, words) => {
-  const room = (await resources({ 'to-time': 'latest' })).find(({ name }) => name.startsWith('there is room'));
+  const room = (await resources({ 'to-time': 'latest' })).find(({ name }) =>
+    name.startsWith('there is room'),
+  );
   const host = fakeHost([[/rsync/, answer]], { stat: async () => (password ? rootsFile : undefined) });
   expect(room && describeVerdict(await room.check(host))).toBe(words);
 });

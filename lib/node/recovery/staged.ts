@@ -22,7 +22,8 @@ const longestServed = 3 * 86_400;
 const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
 
 /**
- * The backup host makes the data directory as it was at a time, and lets the Database+Sync server fetch it.
+ * The backup host makes the data directory as it was at a time, and lets the Database+Sync server
+ * fetch it.
  *
  * @param time as `AskedRecovery` has it
  */
@@ -52,8 +53,9 @@ function databasesAreRecovered(vars: Variables, time: string): Resource {
 }
 
 /**
- * Whether the staged data directory is still all that reached the backup host. A server that stopped for its recovery sends nothing, so
- * log that came more than an hour later is of one that went on.
+ * Whether the staged data directory is still all that reached the backup host. A server that
+ * stopped for its recovery sends nothing, so log that came more than an hour later is of one that
+ * went on.
  */
 async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
   const repository = `${dataFolder(vars, 'backup')}/state-db`;

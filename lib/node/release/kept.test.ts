@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import release from '../../../roles/release.ts';
@@ -11,7 +19,10 @@ import { contextOf } from '../testing/role-context.ts';
 
 const script = new URL('../../../templates/host/release.sh', import.meta.url).pathname;
 
-/** A folder of releases, beside one rendered file, and an engine that has an image with two names and 22 migrations. */
+/**
+ * A folder of releases, beside one rendered file, and an engine that has an image with two names
+ * and 22 migrations.
+ */
 function place() {
   const folder = temporaryDirectory();
   const [bin, releases, file] = [join(folder, 'bin'), join(folder, 'state/releases'), join(folder, 'a.toml')];
@@ -47,7 +58,8 @@ test('a release has the files and images, and root alone can read it', () => {
       `^file [0-9a-f]{64} ${file}\nimage json-rpc registry:5000/node:v1 sha256:a registry:5000/node@sha256:2\nmigrations 22\n$`,
     ),
   );
-  for (const path of ['', '1', '1/files', '1/manifest', '1/made']) expect(statSync(at(path)).mode & 0o077).toBe(0);
+  for (const path of ['', '1', '1/files', '1/manifest', '1/made'])
+    expect(statSync(at(path)).mode & 0o077).toBe(0);
 });
 
 test('another file or image makes a new release, what was deployed before keeps its number, and five are kept', () => {
@@ -82,7 +94,9 @@ test('a release waits for files and containers; one that is not kept yet is drif
   expect(await keep?.check(host)).toMatchObject({ is: 'drift', differences: [{ was: 'no release' }] });
   const lines = [
     ...[...sums].map(([path, sum]) => `1/manifest:file ${sum} ${path}`),
-    ...Object.entries(services).flatMap(([name, has]) => (has ? [`1/manifest:image ${name} b sha256:1 -`] : [])),
+    ...Object.entries(services).flatMap(([name, has]) =>
+      has ? [`1/manifest:image ${name} b sha256:1 -`] : [],
+    ),
   ];
   const link = { stat: async () => ({ ...rootsFile, type: 'link' as const, target: '1' }) };
   const image = async () => ({ ...runningContainer, imageId: 'sha256:1' });

@@ -24,7 +24,10 @@ export async function releaseIsKept(context: Context<Variables>): Promise<Resour
     name: 'what is deployed is kept as a release',
     async check(host) {
       // In one request.
-      const [releases, deployed] = await Promise.all([readReleases(host), readDeployed(host, paths, containers)]);
+      const [releases, deployed] = await Promise.all([
+        readReleases(host),
+        readDeployed(host, paths, containers),
+      ]);
       const current = releases.find(({ isCurrent }) => isCurrent);
       // A file that was changed by hand is put right before this comes to its turn.
       if (current && isDeployed(current, { ...deployed, files: wanted })) return ok;

@@ -6,7 +6,10 @@ import { product } from '../server/product.ts';
 /** Folder of the releases of a host, as templates/host/release.sh writes them. */
 export const releasesFolder = `/var/lib/${product}/releases`;
 
-/** The image of a container: its name as the Compose file has it, its id, and the digest of its registry if there is one. */
+/**
+ * The image of a container: its name as the Compose file has it, its id, and the digest of its
+ * registry if there is one.
+ */
 export interface ReleasedImage {
   readonly container: string;
   readonly name: string;
@@ -38,7 +41,9 @@ export async function readReleases(host: Reader): Promise<readonly Release[]> {
     const [, number, text] = /^(\d+)\/(?:manifest|made):(.*)$/.exec(line) ?? [];
     if (number !== undefined) lines.set(Number(number), [...(lines.get(Number(number)) ?? []), text ?? '']);
   }
-  const releases = [...lines].map(([number, own]) => parseRelease(number, link?.target === String(number), own));
+  const releases = [...lines].map(([number, own]) =>
+    parseRelease(number, link?.target === String(number), own),
+  );
   return releases.sort((a, b) => b.number - a.number);
 }
 
@@ -70,7 +75,11 @@ export async function readDeployed(host: Reader, paths: readonly string[], conta
   ]);
   return {
     files: paths.map((path, at) => [path, sums[at]] as const),
-    images: containers.map((container, at) => ({ container, name: states[at]?.image, id: states[at]?.imageId })),
+    images: containers.map((container, at) => ({
+      container,
+      name: states[at]?.image,
+      id: states[at]?.imageId,
+    })),
     notRunning: containers.filter((_, at) => !states[at]?.running),
   };
 }
@@ -85,7 +94,9 @@ export function isDeployed(
     deployed.files.every(([path, sum]) => files.get(path) === sum) &&
     images.length === deployed.images.length &&
     deployed.images.every((own) =>
-      images.some(({ container, name, id }) => container === own.container && name === own.name && id === own.id),
+      images.some(
+        ({ container, name, id }) => container === own.container && name === own.name && id === own.id,
+      ),
     )
   );
 }

@@ -11,7 +11,10 @@ import { putBack } from './rollback.ts';
 
 type Group = 'rpc' | 'database';
 
-/** The newest release of a host: as an inventory with these changes renders it, with some lines of its manifest replaced. */
+/**
+ * The newest release of a host: as an inventory with these changes renders it, with some lines of
+ * its manifest replaced.
+ */
 interface Kept {
   readonly group?: Group;
   /** The group that it was in. */
@@ -32,17 +35,25 @@ async function hostWith({
   migrations,
 }: Kept) {
   const rendered = await renderHost(await contextOf({ group, changes: was }));
-  const services = Object.entries(rendered.services).flatMap(([name, service]) => (service ? [{ name, service }] : []));
+  const services = Object.entries(rendered.services).flatMap(([name, service]) =>
+    service ? [{ name, service }] : [],
+  );
   const manifest = [
     ...rendered.files.map(({ path, content }) => `file ${sha256Of(Buffer.from(content.text))} ${path}`),
-    ...services.map(({ name, service }) => `image ${name} ${service.image} sha256:${name} registry/${name}@sha256:0`),
+    ...services.map(
+      ({ name, service }) => `image ${name} ${service.image} sha256:${name} registry/${name}@sha256:0`,
+    ),
     ...(migrations === undefined ? [] : [`migrations ${migrations}`]),
   ];
   const lines = manifest.map((line) => `${number}/manifest:${line}`).join('\n');
   return {
     rendered,
     reader: fakeHost([[/grep -r/, lines]], {
-      stat: async (path) => ({ ...rootsFile, type: 'link', target: path.endsWith('/current') ? String(current) : '' }),
+      stat: async (path) => ({
+        ...rootsFile,
+        type: 'link',
+        target: path.endsWith('/current') ? String(current) : '',
+      }),
       read: async (path) => {
         const file = rendered.files.find(({ name }) => path.endsWith(`/releases/${number}/files/${name}`));
         return file && Buffer.from(files(file.content.text));
@@ -61,7 +72,10 @@ async function hostWith({
 }
 
 /** Asks for release 3 of a host, by the lab's inventory. */
-async function asked(kept: Kept, { to = 3, database = {} }: { to?: number | undefined; database?: Kept } = {}) {
+async function asked(
+  kept: Kept,
+  { to = 3, database = {} }: { to?: number | undefined; database?: Kept } = {},
+) {
   const { host, hosts } = await contextOf({ group: kept.group ?? 'rpc' });
   const { reader } = await hostWith(kept.wasIn ? { ...kept, group: kept.wasIn } : kept);
   const onDatabase = async <T>(read: (reader: Reader) => Promise<T>) =>
@@ -73,7 +87,10 @@ const setting: Changes = [[['vars', 'node_config'], { RPC: { MaxRequestsPerIPAnd
 const version = (tag: string): Changes => [[['vars', 'images', 'node'], `172.30.77.10:5000/node:${tag}`]];
 
 test('a host as its release has it: files, hashes of the containers, images and their ids', async () => {
-  const all = await asked({ was: [...setting, ...version('v3.0.9')] }, { database: { was: version('v3.0.9') } });
+  const all = await asked(
+    { was: [...setting, ...version('v3.0.9')] },
+    { database: { was: version('v3.0.9') } },
+  );
   const released = await putBack(all);
   const { rendered } = await hostWith({ was: [...setting, ...version('v3.0.9')] });
   const again = await renderHost({ ...released, vars: released.host.vars, hosts: all.hosts });
@@ -89,7 +106,11 @@ test('a host as its release has it: files, hashes of the containers, images and 
     },
   });
   expect(again.services['json-rpc']?.configHash).toBe(rendered.services['json-rpc']?.configHash);
-  expect([again.listens, again.serves, again.ports]).toEqual([rendered.listens, rendered.serves, rendered.ports]);
+  expect([again.listens, again.serves, again.ports]).toEqual([
+    rendered.listens,
+    rendered.serves,
+    rendered.ports,
+  ]);
   expect(released.host.vars.images.node).toBe('172.30.77.10:5000/node:v3.0.9');
   // A diff shows no password, also not an older one.
   const config = again.files.find(({ name }) => name === 'node.config.toml');
@@ -138,7 +159,12 @@ test('without a number it is the release before the current one', async () => {
 test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
   ['no such release', {}, { to: 4 }, 'rpc-1 has no release 4; it has: 3'],
   ['none before', {}, { to: 0 }, 'rpc-1 has no release before 3, which is deployed'],
-  ['services', { wasIn: 'database' }, {}, 'release 3 of rpc-1 has other services (state-db) than the inventory'],
+  [
+    'services',
+    { wasIn: 'database' },
+    {},
+    'release 3 of rpc-1 has other services (state-db) than the inventory',
+  ],
   ['no release', { current: 9 }, { to: 0 }, 'rpc-1 has no release\n  a deploy keeps one'],
   [
     'a changed file',
@@ -178,7 +204,11 @@ test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
   ],
   [
     'a migration and another generation, which no deploy can put back',
-    { group: 'database', migrations: 8, was: [...version('v3.0.9'), [['vars', 'node_binary'], '/app/other']] },
+    {
+      group: 'database',
+      migrations: 8,
+      was: [...version('v3.0.9'), [['vars', 'node_binary'], '/app/other']],
+    },
     {},
     'needs 8\n  no version of the node undoes a migration: deploy one that knows them, or go back to a snapshot or a backup from before',
   ],
@@ -208,7 +238,12 @@ test('releases are read newest first, with who made them', async () => {
     process: { pid: 1, start: '', machine: '' },
   };
   const host = fakeHost(
-    [[/grep/, `9/manifest:migrations 6\n10/manifest:image prover a/b:1 sha256:1 -\n10/made:${JSON.stringify(made)}\n`]],
+    [
+      [
+        /grep/,
+        `9/manifest:migrations 6\n10/manifest:image prover a/b:1 sha256:1 -\n10/made:${JSON.stringify(made)}\n`,
+      ],
+    ],
     { stat: async () => ({ ...rootsFile, type: 'link', target: '9' }) },
   );
   expect(await readReleases(host)).toEqual([

@@ -25,7 +25,10 @@ export interface PutBack {
   readonly reader: Reader;
   /** Reads the Database+Sync server, for another host. */
   readonly onDatabase: <T>(read: (database: Reader) => Promise<T>) => Promise<T>;
-  /** Number of the release. Default: the one before the current one; where another state is deployed, the current one. */
+  /**
+   * Number of the release. Default: the one before the current one; where another state is
+   * deployed, the current one.
+   */
   readonly to?: number | 'current' | undefined;
 }
 
@@ -37,7 +40,8 @@ export interface Released {
 }
 
 /**
- * A host as one of its releases has it: with that release's files and images. The roles that deploy it put the release back.
+ * A host as one of its releases has it: with that release's files and images. The roles that
+ * deploy it put the release back.
  *
  * @throws Problem with the reason why the release cannot be put back
  */
@@ -47,7 +51,8 @@ export async function putBack(asked: PutBack): Promise<Released> {
   const release = await choose(asked, releases);
   const texts = await textsOf(reader, release);
   const composed = servicesIn(texts.get('docker-compose.yml') ?? '');
-  // First: what another version of the node has otherwise must not look like something that a deploy puts back.
+  // First: what another version of the node has otherwise must not look like something that a
+  // deploy puts back.
   await refuseMigrations(asked, release);
   await refuseOtherSettings(asked, release, composed, texts);
   const imageOf = (...containers: readonly string[]) =>
@@ -68,7 +73,9 @@ async function choose({ host, hosts, reader, to }: PutBack, releases: readonly R
   const { name, vars } = host;
   if (typeof to === 'number') {
     const there = releases.map(({ number }) => number).join(', ') || 'none';
-    return releases.find(({ number }) => number === to) ?? refuse(`${name} has no release ${to}; it has: ${there}`);
+    return (
+      releases.find(({ number }) => number === to) ?? refuse(`${name} has no release ${to}; it has: ${there}`)
+    );
   }
   const { files, services } = await renderHost({ host, vars, hosts });
   const current = releases.find(({ isCurrent }) => isCurrent);
@@ -87,7 +94,8 @@ async function textsOf(reader: Reader, release: Release): Promise<ReadonlyMap<st
   const contents = await Promise.all(paths.map((path) => reader.read(keptAt(release, path))));
   const texts = paths.map((path, at) => {
     const content = contents[at];
-    if (content && sha256Of(content) === release.files.get(path)) return [basename(path), content.toString()] as const;
+    if (content && sha256Of(content) === release.files.get(path))
+      return [basename(path), content.toString()] as const;
     return refuse(
       `release ${release.number} is damaged: ${keptAt(release, path)} is not as it was kept`,
       'choose another: --to NUMBER',
@@ -122,9 +130,15 @@ async function refuseOtherSettings(
     if (!all.includes(password.reveal())) because(`another password of the ${store} database`);
 }
 
-/** json-rpc needs exactly the migrations of its own version, and no version of the node undoes one. */
-async function refuseMigrations({ host, hosts, reader, onDatabase }: PutBack, release: Release): Promise<void> {
-  const name = release.images.find(({ container }) => container === 'sync' || container === 'json-rpc')?.name ?? '';
+/**
+ * json-rpc needs exactly the migrations of its own version, and no version of the node undoes one.
+ */
+async function refuseMigrations(
+  { host, hosts, reader, onDatabase }: PutBack,
+  release: Release,
+): Promise<void> {
+  const name =
+    release.images.find(({ container }) => container === 'sync' || container === 'json-rpc')?.name ?? '';
   const server = databaseHost(hosts);
   const isServer = host.name === server.name;
   const read = (db: Reader) =>

@@ -11,7 +11,11 @@ import { contextOf } from '../testing/role-context.ts';
  *
  * @param spoiled paths whose content was another one then
  */
-async function checked(version: string | undefined, spoiled: readonly string[] = [], gone: readonly string[] = []) {
+async function checked(
+  version: string | undefined,
+  spoiled: readonly string[] = [],
+  gone: readonly string[] = [],
+) {
   const context = await contextOf({ group: 'rpc' });
   const rendered = await renderHost(context);
   const sumOf = (text: string) => createHash('sha256').update(text).digest('hex');

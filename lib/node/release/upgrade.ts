@@ -5,7 +5,10 @@ import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { readReleases } from './manifest.ts';
 
-/** The files that this version of the program renders are those of the release that another version made. */
+/**
+ * The files that this version of the program renders are those of the release that another version
+ * made.
+ */
 export async function upgradeChangesNoFile(context: RenderContext): Promise<Resource> {
   const { files } = await renderHost(context);
   const wanted = new Map(files.map(({ path, content }) => [path, sha256Of(Buffer.from(content.text))]));

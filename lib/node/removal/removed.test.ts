@@ -15,7 +15,9 @@ async function resources(given: Given = {}) {
 
 test('what is there is named, and what to do in the inventory', async () => {
   const [made] = await resources();
-  const host = fakeHost([[/^sh -s -- list/, 'container json-rpc\nfile /etc/rpc-node\nrules RPC-PLAYBOOKS\n']]);
+  const host = fakeHost([
+    [/^sh -s -- list/, 'container json-rpc\nfile /etc/rpc-node\nrules RPC-PLAYBOOKS\n'],
+  ]);
   expect(await made?.check(host)).toMatchObject({
     differences: [
       { what: 'container json-rpc', was: 'there', wanted: 'removed' },
@@ -23,7 +25,11 @@ test('what is there is named, and what to do in the inventory', async () => {
       { what: 'rules RPC-PLAYBOOKS' },
     ],
     note: "data stay in /data and in Docker's own folder; delete rpc-1 in the inventory, then deploy",
-    change: [{ command: expect.stringMatching(/^sh -s -- remove rpc-node rpc-playbooks.config-hash RPC-PLAYBOOKS /) }],
+    change: [
+      {
+        command: expect.stringMatching(/^sh -s -- remove rpc-node rpc-playbooks.config-hash RPC-PLAYBOOKS /),
+      },
+    ],
   });
   const nothing = fakeHost([[/^sh -s -- list/, '']]);
   expect(await made?.check(nothing)).toEqual(ok);
@@ -33,7 +39,9 @@ test('a server that the deployment needs is refused', async () => {
   await expect(resources({ group: 'database' })).rejects.toThrow(
     'db-1 is in group database, too: only an RPC server or a replica can be removed',
   );
-  await expect(resources({ hosts: (all) => all.filter(({ name }) => name !== 'rpc-2') })).rejects.toMatchObject({
+  await expect(
+    resources({ hosts: (all) => all.filter(({ name }) => name !== 'rpc-2') }),
+  ).rejects.toMatchObject({
     message: 'rpc-1 is the only RPC server',
     hint: 'add another one first',
   });
@@ -72,10 +80,14 @@ esac`,
     .replaceAll(/(?<=["= ])\/(etc|run|usr\/local|var\/lib)\//g, `${root}/$1/`);
   return {
     run: (verb: string, ...files: string[]) =>
-      execFileSync('sh', ['-s', '--', verb, 'rpc-node', 'the-label', 'RPC-PLAYBOOKS', join(root, 'opt'), ...files], {
-        input: text,
-        encoding: 'utf8',
-      }).split('\n'),
+      execFileSync(
+        'sh',
+        ['-s', '--', verb, 'rpc-node', 'the-label', 'RPC-PLAYBOOKS', join(root, 'opt'), ...files],
+        {
+          input: text,
+          encoding: 'utf8',
+        },
+      ).split('\n'),
     log: () => readFileSync(log, 'utf8').trim().split('\n'),
   };
 }

@@ -5,7 +5,8 @@ import { renderHost } from './render.ts';
 import type { RenderContext } from './render-context.ts';
 
 /**
- * The image and the running container of one service, as the host's Compose file defines it. The container has the service's name.
+ * The image and the running container of one service, as the host's Compose file defines it. The
+ * container has the service's name.
  *
  * @throws TypeError for a service that the host does not run
  */
@@ -17,6 +18,13 @@ export async function component(context: RenderContext, name: ServiceName) {
   const directory = vars.paths.deployment;
   return {
     image: dockerImage(image, pin),
-    service: composeService({ directory, service: name, container: name, configHash, readsAtStart, imageId: pin?.id }),
+    service: composeService({
+      directory,
+      service: name,
+      container: name,
+      configHash,
+      readsAtStart,
+      imageId: pin?.id,
+    }),
   };
 }

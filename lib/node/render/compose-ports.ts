@@ -28,7 +28,8 @@ export function publishedPort(service: string, port: ComposePort): PublishedPort
       ? `${port.published ?? ''}:${port.target ?? ''}${port.protocol === undefined ? '' : `/${port.protocol}`}`
       : String(port);
   const { published = '', target = '', protocol = 'tcp' } = shortForm.exec(text)?.groups ?? {};
-  const isPorts = (ports: string) => ports.split('-').every((one) => Number(one) >= 1 && Number(one) <= mostPort);
+  const isPorts = (ports: string) =>
+    ports.split('-').every((one) => Number(one) >= 1 && Number(one) <= mostPort);
   if (!isPorts(published) || !isPorts(target)) {
     throw new Problem(
       `docker-compose.yml: service ${service} publishes "${text}", which does not name a port of the host and one of the container`,

@@ -7,8 +7,8 @@ import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { overrideFaults } from './overrides/overrides.ts';
 import { type RenderedHost, renderHost } from './render.ts';
 
-// Spec part 1: host, user and password of every database are identical in all files. All values of one database differ from
-// those of the others, so that none can be mistaken for another.
+// Spec part 1: host, user and password of every database are identical in all files. All values of
+// one database differ from those of the others, so that none can be mistaken for another.
 
 interface Settings {
   readonly host: string;
@@ -53,7 +53,10 @@ function settingsIn({ files }: RenderedHost, generation: 'current' | 'older'): R
     if (!table) return [];
     const { Host, Port, User, Password, Name } = table as Record<string, string>;
     return [
-      [`${file} ${section}`, { host: `${Host}:${Port}`, user: `${User}`, password: `${Password}`, name: `${Name}` }],
+      [
+        `${file} ${section}`,
+        { host: `${Host}:${Port}`, user: `${User}`, password: `${Password}`, name: `${Name}` },
+      ],
     ];
   };
   const url = new URL(JSON.parse(text('prover.config.json')).databaseURL);
@@ -63,7 +66,9 @@ function settingsIn({ files }: RenderedHost, generation: 'current' | 'older'): R
     const { POSTGRES_USER: user, POSTGRES_PASSWORD: password, POSTGRES_DB: name } = environment;
     return [[`docker-compose.yml ${service}`, { host: `${ports?.[0]}`, user, password, name }]];
   });
-  const script = tokenizeSql(text('init_prover_db.sql')).filter(({ kind }) => kind !== 'comment' && kind !== 'text');
+  const script = tokenizeSql(text('init_prover_db.sql')).filter(
+    ({ kind }) => kind !== 'comment' && kind !== 'text',
+  );
   const names = new Set(script.flatMap(({ kind, value }) => (kind === 'identifier' ? [value] : [])));
   const [name = '', user = ''] = names;
   const [password = ''] = script.flatMap(({ kind, value }) => (kind === 'literal' ? [value] : []));
@@ -74,7 +79,10 @@ function settingsIn({ files }: RenderedHost, generation: 'current' | 'older'): R
     ...fromToml('node.config.toml', pool ?? ''),
     ...fromToml('snapshot_restore.toml', state ?? ''),
     ...fromToml('snapshot_restore.toml', 'HashDB'),
-    ['prover.config.json', { host: url.host, user: url.username, password: url.password, name: url.pathname.slice(1) }],
+    [
+      'prover.config.json',
+      { host: url.host, user: url.username, password: url.password, name: url.pathname.slice(1) },
+    ],
   ]);
 }
 
@@ -121,6 +129,10 @@ test.each([
       if (written === key) expect(faults[0]?.what).toMatch(/ comes from /);
     }
   }
-  const [fault] = overrideFaults({ generation, node_config: {}, prover_config: { databaseURL: 'postgresql://h/d' } });
+  const [fault] = overrideFaults({
+    generation,
+    node_config: {},
+    prover_config: { databaseURL: 'postgresql://h/d' },
+  });
   expect(fault?.what).toBe('prover_config.databaseURL comes from credentials.prover');
 });

@@ -11,8 +11,8 @@ import { type RenderedFile, renderHost } from './render.ts';
 type Hosts = readonly InventoryHost<Variables>[];
 
 /**
- * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, secrets included, without a connection to any host. Nothing is
- * written before everything has been rendered.
+ * Renders every file of some hosts to OUT/HOST/FILENAME, mode 0600, secrets included, without a
+ * connection to any host. Nothing is written before everything has been rendered.
  *
  * @param chosen the hosts to render
  * @param hosts all of the inventory: an RPC host's files name the database host
@@ -22,7 +22,9 @@ type Hosts = readonly InventoryHost<Variables>[];
 export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Promise<string[]> {
   refuseOutput(out);
   for (const { name } of chosen) refuseOthersFolder(join(out, name), out);
-  const rendered = await Promise.all(chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })));
+  const rendered = await Promise.all(
+    chosen.map(async (host) => ({ host, files: await filesOf(host, hosts) })),
+  );
   const written: string[] = [];
   for (const { host, files } of rendered) {
     for (const { name, content } of files) {
@@ -41,8 +43,8 @@ export async function renderFiles(chosen: Hosts, hosts: Hosts, out: string): Pro
 }
 
 /**
- * Refuses a folder for rendered files that keeps none, or that another user could change. No inventory is needed, so no command of one
- * runs before.
+ * Refuses a folder for rendered files that keeps none, or that another user could change. No
+ * inventory is needed, so no command of one runs before.
  *
  * @throws Problem
  */
@@ -56,6 +58,9 @@ export function refuseOutput(out: string): void {
  *
  * @throws Problem or Problems from a template
  */
-export async function filesOf(host: InventoryHost<Variables>, hosts: Hosts): Promise<readonly RenderedFile[]> {
+export async function filesOf(
+  host: InventoryHost<Variables>,
+  hosts: Hosts,
+): Promise<readonly RenderedFile[]> {
   return (await renderHost({ host, vars: host.vars, hosts })).files;
 }

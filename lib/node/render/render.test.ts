@@ -16,7 +16,8 @@ const deployments = new Map<string, Promise<Context<Variables>['hosts']>>();
 
 function loaded(changes: Changes): Promise<Context<Variables>['hosts']> {
   const key = JSON.stringify(changes);
-  const hosts = deployments.get(key) ?? labDeployment(changes).then(async (file) => (await loadDeployment(file)).hosts);
+  const hosts =
+    deployments.get(key) ?? labDeployment(changes).then(async (file) => (await loadDeployment(file)).hosts);
   deployments.set(key, hosts);
   return hosts;
 }
@@ -47,7 +48,11 @@ function expectServicesAsInFile(host: RenderedHost & { text(name: string): strin
   const known = Object.entries(host.services).flatMap(([name, service]) =>
     service === undefined ? [] : [[name, service.image, { 'rpc-playbooks.config-hash': service.configHash }]],
   );
-  const said = Object.entries(compose(host).services).map(([name, { image, labels }]) => [name, image, labels]);
+  const said = Object.entries(compose(host).services).map(([name, { image, labels }]) => [
+    name,
+    image,
+    labels,
+  ]);
   expect(new Set(known)).toEqual(new Set(said));
 }
 
@@ -82,12 +87,16 @@ describe.each([
 });
 
 test('a PostgreSQL image without a tag gets the version of the archives', async () => {
-  const { services } = await rendered('db-1', [[['vars', 'images', 'database'], 'registry.example:5000/postgres']]);
+  const { services } = await rendered('db-1', [
+    [['vars', 'images', 'database'], 'registry.example:5000/postgres'],
+  ]);
   expect(services['state-db']?.image).toBe('registry.example:5000/postgres:15');
 });
 
 test('an image with a tag keeps it', async () => {
-  const { services } = await rendered('db-1', [[['vars', 'images', 'node'], 'registry.example:5000/node:mine']]);
+  const { services } = await rendered('db-1', [
+    [['vars', 'images', 'node'], 'registry.example:5000/node:mine'],
+  ]);
   expect(services.sync?.image).toBe('registry.example:5000/node:mine');
 });
 
@@ -111,7 +120,9 @@ test('sizes of the inventory are used by every component', async () => {
     State: { DB: { MaxConns: 101 } },
     Pool: { DB: { MaxConns: 102 } },
   });
-  expect(compose(host).parsed.networks.default.driver_opts).toEqual({ 'com.docker.network.driver.mtu': '1399' });
+  expect(compose(host).parsed.networks.default.driver_opts).toEqual({
+    'com.docker.network.driver.mtu': '1399',
+  });
 });
 
 test('the network of the containers has the subnet of the inventory, and all containers belong to it', async () => {
@@ -127,7 +138,8 @@ test('the network of the containers has the subnet of the inventory, and all con
       labels: { 'rpc-playbooks.subnet': '10.213.7.0/24' },
       ipam: { config: [{ subnet: '10.213.7.0/24' }] },
     });
-    const hashes = ({ services }: typeof host) => Object.values(services).flatMap((each) => each?.configHash ?? []);
+    const hashes = ({ services }: typeof host) =>
+      Object.values(services).flatMap((each) => each?.configHash ?? []);
     expect(hashes(host).filter((hash) => hashes(without).includes(hash))).toEqual([]);
   }
 });
@@ -139,7 +151,9 @@ test('a changed port of the state database is used on every host', async () => {
   ];
   const [db, rpc] = [await rendered('db-1', changes), await rendered('rpc-1', changes)];
   expect(compose(db).services['state-db']).toMatchObject({ ports: ['15432:5432'] });
-  expect(toml.parse(db.text('node.config.toml'))).toMatchObject({ State: { DB: { Host: 'state-db', Port: '5432' } } });
+  expect(toml.parse(db.text('node.config.toml'))).toMatchObject({
+    State: { DB: { Host: 'state-db', Port: '5432' } },
+  });
   expect(toml.parse(db.text('snapshot_restore.toml'))).toMatchObject({ HashDB: { Port: '15432' } });
   expect(toml.parse(rpc.text('node.config.toml'))).toMatchObject({
     State: { DB: { Host: '[fd00::11]', Port: '15432' } },
@@ -150,7 +164,10 @@ test('a changed port of the state database is used on every host', async () => {
 });
 
 test('a port is published only where its listener is enabled', async () => {
-  const disabled = (node_config: unknown): Changes => [...defaultSizes, [['vars', 'node_config'], node_config]];
+  const disabled = (node_config: unknown): Changes => [
+    ...defaultSizes,
+    [['vars', 'node_config'], node_config],
+  ];
   const ports = async (host: string, service: string, changes: Changes) => {
     const rendering = await rendered(host, changes);
     const published = rendering.ports
@@ -196,11 +213,21 @@ describe('the hash of a service changes with', () => {
   test.each<[string, string, Changes, string[]]>([
     ['nothing', 'db-1', [], []],
     ['a file mounted into it', 'db-1', [[['vars', 'network', 'l1_rpc_url'], 'http://a.example/']], ['sync']],
-    ['the same, on an RPC server', 'rpc-1', [[['vars', 'network', 'l1_rpc_url'], 'http://a.example/']], ['json-rpc']],
+    [
+      'the same, on an RPC server',
+      'rpc-1',
+      [[['vars', 'network', 'l1_rpc_url'], 'http://a.example/']],
+      ['json-rpc'],
+    ],
     ['the genesis file', 'rpc-1', [[['vars', 'network', 'genesis', 'sha256'], 'd'.repeat(64)]], ['json-rpc']],
     ['its image', 'db-1', [[['vars', 'images', 'prover'], 'other:1']], ['prover']],
     ['its port', 'rpc-1', [[['vars', 'ports'], { rpc_http: 80 }]], ['json-rpc']],
-    ['the prover database', 'db-1', [[['vars', 'credentials', 'prover', 'user'], 'other']], ['state-db', 'prover']],
+    [
+      'the prover database',
+      'db-1',
+      [[['vars', 'credentials', 'prover', 'user'], 'other']],
+      ['state-db', 'prover'],
+    ],
     ['a size of the server', 'db-1', [[['vars', 'state_db', 'work_mem'], '8MB']], ['state-db']],
   ])('%s (%s)', async (_, host, changes, expected) => {
     expect(await changed(host, changes)).toEqual(expected);
@@ -221,23 +248,29 @@ test('no masked file shows a password', async () => {
 test.each([
   ['current', defaultSizes],
   ['older', older],
-] as const)('one server for all components has the services of both kinds of server: %s', async (_, changes) => {
-  const definitions = (host: Awaited<ReturnType<typeof rendered>>) => {
-    const { networks, version, services } = compose(host).parsed;
-    return { networks, version, services: services as Record<string, Record<string, unknown>> };
-  };
-  const [database, rpc] = [definitions(await rendered('db-1', changes)), definitions(await rendered('rpc-1', changes))];
-  const host = await rendered('db-1', [...changes, [['groups', 'rpc'], { 'db-1': null }]]);
-  const { services, ...rest } = definitions(host);
-  // The files that json-rpc mounts are those of this host.
-  const { labels: _labels, ...served } = services['json-rpc'] ?? {};
-  const { labels: _others, ...elsewhere } = rpc.services['json-rpc'] ?? {};
-  expect(served).toEqual(elsewhere);
-  expect({ ...rest, services: { ...services, 'json-rpc': undefined } }).toEqual(database);
-  expect(Object.keys(services)).toEqual(['state-db', 'pool-db', 'prover', 'sync', 'json-rpc']);
-  expectServicesAsInFile(host);
-  expect(host.text('node.config.toml')).toBe((await rendered('db-1', changes)).text('node.config.toml'));
-});
+] as const)(
+  'one server for all components has the services of both kinds of server: %s',
+  async (_, changes) => {
+    const definitions = (host: Awaited<ReturnType<typeof rendered>>) => {
+      const { networks, version, services } = compose(host).parsed;
+      return { networks, version, services: services as Record<string, Record<string, unknown>> };
+    };
+    const [database, rpc] = [
+      definitions(await rendered('db-1', changes)),
+      definitions(await rendered('rpc-1', changes)),
+    ];
+    const host = await rendered('db-1', [...changes, [['groups', 'rpc'], { 'db-1': null }]]);
+    const { services, ...rest } = definitions(host);
+    // The files that json-rpc mounts are those of this host.
+    const { labels: _labels, ...served } = services['json-rpc'] ?? {};
+    const { labels: _others, ...elsewhere } = rpc.services['json-rpc'] ?? {};
+    expect(served).toEqual(elsewhere);
+    expect({ ...rest, services: { ...services, 'json-rpc': undefined } }).toEqual(database);
+    expect(Object.keys(services)).toEqual(['state-db', 'pool-db', 'prover', 'sync', 'json-rpc']);
+    expectServicesAsInFile(host);
+    expect(host.text('node.config.toml')).toBe((await rendered('db-1', changes)).text('node.config.toml'));
+  },
+);
 
 test('an RPC server that is a gateway, too, has the files of an RPC server', async () => {
   const as = (name: string, value: unknown): Changes => [
@@ -254,7 +287,9 @@ test('one server for all components opens each port as on a server of its own', 
   const hosts = await loaded([[['groups', 'rpc'], { 'db-1': null }]]);
   const host = hosts[0] as (typeof hosts)[number];
   const opened = await accesses({ host, vars: host.vars, hosts });
-  const ports = Object.fromEntries(opened.map(({ name, ports }) => [name, ports.map(({ published }) => published)]));
+  const ports = Object.fromEntries(
+    opened.map(({ name, ports }) => [name, ports.map(({ published }) => published)]),
+  );
   expect(ports).toEqual({
     INTERNAL: ['5432', '5433', '50061', '50071'],
     METRICS: ['9091', '9092'],
@@ -280,5 +315,9 @@ test('the databases and the prover have a limit of open files above what the pro
     [['vars', 'prover'], { pool_connections: 6000, executor_threads: 21, hash_db_threads: 22 }],
     [['vars', 'state_db'], { max_connections: 30000 }],
   ];
-  expect(await limits('rpc-1', many)).toMatchObject({ prover: of(12000), 'pool-db': of(8192), 'json-rpc': undefined });
+  expect(await limits('rpc-1', many)).toMatchObject({
+    prover: of(12000),
+    'pool-db': of(8192),
+    'json-rpc': undefined,
+  });
 });

@@ -30,7 +30,10 @@ export interface RenderedFile {
 }
 
 interface RenderedService {
-  /** Changes with the service's definition and with any file mounted into it. It is also the container's label. */
+  /**
+   * Changes with the service's definition and with any file mounted into it. It is also the
+   * container's label.
+   */
   readonly configHash: string;
   readonly image: string;
   /** The rendered files that the container mounts and reads at each start. */
@@ -72,12 +75,16 @@ export function genesisPath(vars: Pick<Variables, 'paths'>): string {
 }
 
 /** Several roles need the files of the same host: the same input is rendered once. */
-const rendered = new WeakMap<Variables, Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }>();
+const rendered = new WeakMap<
+  Variables,
+  Omit<RenderContext, 'vars'> & { readonly result: Promise<RenderedHost> }
+>();
 
 /**
- * Renders all files of one host: its Compose file and the files that its containers mount (spec part 2), and on the Database+Sync
- * server the prover database's init script and the restore tool's configuration. A release has its own texts in place of these.
- * Nothing is read from any host.
+ * Renders all files of one host: its Compose file and the files that its containers mount (spec
+ * part 2), and on the Database+Sync server the prover database's init script and the restore
+ * tool's configuration. A release has its own texts in place of these. Nothing is read from any
+ * host.
  *
  * @throws Problem or Problems from a template, Problem for a port that Compose leaves open
  */
@@ -110,7 +117,8 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const file = (name: FileName, ports: Values, more: readonly Override[] = []) =>
     renderedFile(name, render(vars, name, { ...values, ...ports }, more), vars);
 
-  // The node's file has the prover's ports. The Compose file has both programs' ports, if they are enabled, from their configuration.
+  // The node's file has the prover's ports. The Compose file has both programs' ports, if they are
+  // enabled, from their configuration.
   const readOnly = replicaOf(context.hosts, host) ? [{ path: ['dbReadOnly'], value: true }] : [];
   const prover = file('prover.config.json', {}, readOnly);
   const proverPorts = listenersIn(JSON.parse(prover.content.text), 'prover_config');
@@ -124,7 +132,11 @@ async function renderAll(context: RenderContext): Promise<RenderedHost> {
   const template = composeTemplateOf(vars.generation, host.groups);
   const composeWith = (services?: RenderedHost['services']) => {
     const hashes = serviceNames.map((name) => [`config_hash.${name}`, services?.[name]?.configHash ?? '']);
-    return renderTemplate(template.text, { ...values, ...inside, ...Object.fromEntries(hashes) }, template.source);
+    return renderTemplate(
+      template.text,
+      { ...values, ...inside, ...Object.fromEntries(hashes) },
+      template.source,
+    );
   };
   const composed = composeFileIn(composeWith().text);
   const services = hashedServices(composed, mounted, vars);
@@ -233,13 +245,16 @@ function render(vars: Variables, name: FileName, values: Values, more: readonly 
   const content = renderTemplate(text, values, source);
   const isMore = ({ path }: Override) => more.some((each) => each.path.join() === path.join());
   const overrides = [...overridesFor(vars, name).filter((each) => !isMore(each)), ...more];
-  return overrides.length === 0 ? content : { ...content, text: withOverrides(content.text, source, overrides) };
+  return overrides.length === 0
+    ? content
+    : { ...content, text: withOverrides(content.text, source, overrides) };
 }
 
 function renderedFile(name: FileName, content: Content, vars: Variables): RenderedFile {
   const path = `${vars.paths.deployment}/${name}`;
   // The image runs init scripts as postgres, not as root. Only root may enter the folder itself.
-  if (name === 'init_prover_db.sql') return { name, path, content, mode: 0o640, group: String(vars.state_db.group_id) };
+  if (name === 'init_prover_db.sql')
+    return { name, path, content, mode: 0o640, group: String(vars.state_db.group_id) };
   return { name, path, content, mode: 0o600, group: 'root' };
 }
 
@@ -268,8 +283,9 @@ interface ComposeFile {
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /**
- * The hash is over the service's definition without its label, over the rendered files and the genesis file that it mounts, and over the
- * subnet of the inventory: no container outlives its network.
+ * The hash is over the service's definition without its label, over the rendered files and the
+ * genesis file that it mounts, and over the subnet of the inventory: no container outlives its
+ * network.
  */
 function hashedServices(composed: ComposeFile, files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
@@ -285,7 +301,9 @@ function hashedServices(composed: ComposeFile, files: readonly RenderedFile[], v
     return {
       configHash: sha256Of(definition),
       image: service.image,
-      readsAtStart: mounts.flatMap(([path = '', target = '']) => (target.startsWith(initScripts) ? [] : path)),
+      readsAtStart: mounts.flatMap(([path = '', target = '']) =>
+        target.startsWith(initScripts) ? [] : path,
+      ),
     };
   };
   const { services } = composed;

@@ -47,16 +47,23 @@ test('only an RPC server that reads a replica has its address, and a prover that
   const reader = await textsOf('rpc-1');
   expect(reader['node.config.toml']).toContain('Host = "10.0.0.31"\nPort = "5499"');
   const prover = JSON.parse(reader['prover.config.json'] ?? '');
-  expect(prover).toMatchObject({ dbReadOnly: true, databaseURL: expect.stringContaining('@10.0.0.31:5499/prover_db') });
+  expect(prover).toMatchObject({
+    dbReadOnly: true,
+    databaseURL: expect.stringContaining('@10.0.0.31:5499/prover_db'),
+  });
   for (const name of ['db-1', 'rpc-2']) expect(await textsOf(name)).toEqual(await before.textsOf(name));
   const { dbReadOnly: _, databaseURL: __, ...others } = prover;
-  const { databaseURL: ___, ...former } = JSON.parse((await before.textsOf('rpc-1'))['prover.config.json'] ?? '');
+  const { databaseURL: ___, ...former } = JSON.parse(
+    (await before.textsOf('rpc-1'))['prover.config.json'] ?? '',
+  );
   expect(others).toEqual(former);
 });
 
 test("the inventory's own dbReadOnly is not there twice", async () => {
   const own: Changes = [[['vars', 'prover_config'], { '+dbReadOnly': false }]];
-  const onlyRpc2: Changes = [[['groups', 'rpc', 'rpc-1', 'vars'], { prover_config: { '+dbReadOnly': true } }]];
+  const onlyRpc2: Changes = [
+    [['groups', 'rpc', 'rpc-1', 'vars'], { prover_config: { '+dbReadOnly': true } }],
+  ];
   const { textsOf } = await deployment([...changes, ...own, ...onlyRpc2]);
   const text = (await textsOf('rpc-1'))['prover.config.json'] ?? '';
   expect(text.match(/dbReadOnly.*/g)).toEqual(['dbReadOnly": true']);
@@ -65,7 +72,11 @@ test("the inventory's own dbReadOnly is not there twice", async () => {
 test('a replica is open to the RPC servers that read it, and the database server as before', async () => {
   const { contextOf } = await deployment(changes);
   const [replica] = await accesses(contextOf('replica-1'));
-  expect(replica).toMatchObject({ name: 'INTERNAL', ports: [{ published: '5499' }], sources: ['172.30.77.12'] });
+  expect(replica).toMatchObject({
+    name: 'INTERNAL',
+    ports: [{ published: '5499' }],
+    sources: ['172.30.77.12'],
+  });
   const [server] = await accesses(contextOf('db-1'));
   expect(server?.sources).toEqual(['172.30.77.12', '172.30.77.13', '10.0.0.31']);
 });

@@ -56,7 +56,11 @@ async function renderGeneration(generation: GenerationName) {
     if (!host) throw new Error(hostOf[server]);
     const context = { host, vars: host.vars, hosts };
     const { files, services } = await renderHost(context);
-    return { context, services, files: new Map(files.map(({ name, content }) => [name as string, content.text])) };
+    return {
+      context,
+      services,
+      files: new Map(files.map(({ name, content }) => [name as string, content.text])),
+    };
   };
   return { database: await on('database'), rpc: await on('rpc') };
 }
@@ -66,7 +70,10 @@ async function rendered(generation: GenerationName, server: Server) {
   deployments.set(generation, known);
   const { context, files, services } = (await known)[server];
   const text = (name: string): string => files.get(name) ?? '';
-  const hashes = Object.entries(services).map(([name, service]) => [`{config hash of ${name}}`, service?.configHash]);
+  const hashes = Object.entries(services).map(([name, service]) => [
+    `{config hash of ${name}}`,
+    service?.configHash,
+  ]);
   const placeholders = { ...placeholdersOf(generation, server), ...Object.fromEntries(hashes) };
   return { context, files, text, fill: (rows: readonly Row[]) => filled(rows, placeholders), placeholders };
 }
@@ -79,7 +86,10 @@ function withoutServerCommands(found: FoundValues): FoundValues {
 
 /** Options of a database server in their order, without `-c`. */
 function serverOptionsOf(compose: string, database: Database): string[][] {
-  const { type, value } = readCompose(compose).get(`services.${database}.command`) ?? { type: 'missing', value: [] };
+  const { type, value } = readCompose(compose).get(`services.${database}.command`) ?? {
+    type: 'missing',
+    value: [],
+  };
   // Compose refuses a bare number in a list of words.
   expect(type).toBe('string list');
   const [program, ...words] = value as string[];
@@ -119,7 +129,10 @@ describe.each(everywhere)('%s generation, %s host', (generation, server) => {
 
   const databases = (['state-db', 'pool-db'] as const).filter((database) => runs[server].includes(database));
   test.each(databases)('%s has its server options, -N before max_connections', async (database) => {
-    const options = serverOptionsOf((await rendered(generation, server)).text('docker-compose.yml'), database);
+    const options = serverOptionsOf(
+      (await rendered(generation, server)).text('docker-compose.yml'),
+      database,
+    );
     expect([...options].sort()).toEqual([...serverOptions[database]].sort());
     const names = options.map(([name]) => name);
     expect(names.indexOf('-N')).toBeLessThan(names.indexOf('max_connections'));
@@ -136,7 +149,9 @@ describe.each(everywhere)('%s generation, %s host', (generation, server) => {
     });
     expect(wrong).toEqual([]);
     for (const [database, ...limits] of serverLimits.filter(([name]) => databases.includes(name))) {
-      const options = new Map(serverOptionsOf(text('docker-compose.yml'), database).map(([k = '', v]) => [k, v]));
+      const options = new Map(
+        serverOptionsOf(text('docker-compose.yml'), database).map(([k = '', v]) => [k, v]),
+      );
       expect(options.get('max_connections')).toBe(String(limits[generation === 'current' ? 0 : 1]));
     }
   });
@@ -145,7 +160,9 @@ describe.each(everywhere)('%s generation, %s host', (generation, server) => {
 describe.each(['current', 'older'] as const)('%s generation', (generation) => {
   test('snapshot_restore.toml matches its table', async () => {
     const { text, fill } = await rendered(generation, 'database');
-    expect(disagreements(fill(tables[generation].restore), readToml(text('snapshot_restore.toml')))).toEqual([]);
+    expect(disagreements(fill(tables[generation].restore), readToml(text('snapshot_restore.toml')))).toEqual(
+      [],
+    );
   });
 
   test('the init script creates the prover database, step by step', async () => {
@@ -201,5 +218,7 @@ test('the state database gets the additional indexes', async () => {
 test.each(['main', 'test'] as const)('the archives of the %s network have their names', async (kind) => {
   const { vars } = (await rendered('current', 'database')).context;
   const archives = archivesOf({ ...vars, network: { ...vars.network, kind } });
-  expect({ state: basename(archives.state.path), prover: basename(archives.prover.path) }).toEqual(archiveNames[kind]);
+  expect({ state: basename(archives.state.path), prover: basename(archives.prover.path) }).toEqual(
+    archiveNames[kind],
+  );
 });

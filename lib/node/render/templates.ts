@@ -12,11 +12,14 @@ import type { Variables } from '../variables/variables.ts';
 /** The longest of ours has a hundredth of this. Bytes. */
 const largest = 1024 * 1024;
 /** A template of the team's own folder has priority over ours. */
-const templateFolders = [...new Set([projectFolder, installation])].map((folder) => join(folder, 'templates'));
+const templateFolders = [...new Set([projectFolder, installation])].map((folder) =>
+  join(folder, 'templates'),
+);
 const read = new Map<string, ReturnType<typeof readTemplate>>();
 
 /**
- * The text of a generation's template: its own, or the one that it shares with the current generation.
+ * The text of a generation's template: its own, or the one that it shares with the current
+ * generation.
  *
  * @throws Problem for a file that does not exist, or is not valid in its format
  */
@@ -28,8 +31,9 @@ export function templateOf(generation: Variables['generation'], name: string) {
 }
 
 /**
- * The Compose template for a host: that of its group, or for a host of two groups the first one with the services that only the second
- * one has. A replica has that of the Database+Sync server, with its state-db alone.
+ * The Compose template for a host: that of its group, or for a host of two groups the first one
+ * with the services that only the second one has. A replica has that of the Database+Sync server,
+ * with its state-db alone.
  *
  * @param groups of the host; the Database+Sync server's comes first in the alphabet
  * @throws Problem as templateOf does
@@ -42,7 +46,10 @@ export function composeTemplateOf(generation: Variables['generation'], groups: r
   if (isReplica) {
     const [, head = ''] = /^(?:#.*\n)*([\s\S]*?\nservices:\n)/.exec(first.text) ?? [];
     const stateDb = services(first.text).find(([, name]) => name === 'state-db')?.[0] ?? '';
-    return { ...first, text: `# A replica: state-db as on the Database+Sync server.\n${head}${stateDb.trimEnd()}\n` };
+    return {
+      ...first,
+      text: `# A replica: state-db as on the Database+Sync server.\n${head}${stateDb.trimEnd()}\n`,
+    };
   }
   if (!second) return first;
   const known = new Set(services(first.text).map(([, name]) => name));
@@ -52,7 +59,10 @@ export function composeTemplateOf(generation: Variables['generation'], groups: r
 
 const services = (text: string) => [...text.slice(text.indexOf('\nservices:\n')).matchAll(service)];
 
-/** One service of a Compose template, with its name: two spaces before it, and more before its keys. */
+/**
+ * One service of a Compose template, with its name: two spaces before it, and more before its
+ * keys.
+ */
 const service = /^ {2}([\w-]+):\n(?:(?: {3}.*)?\n)*/gm;
 
 function readTemplate(folders: readonly string[], name: string) {

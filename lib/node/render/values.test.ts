@@ -26,7 +26,9 @@ const login = fc.record({
   password: fc.stringMatching(/^[\w.~-]{1,70}$/).map((text) => new Secret(`secret.${text}`)),
   database: word.filter(isTaken(state.shape.database)),
 });
-const folder = fc.stringMatching(/^(\/[a-z][\w.-]{0,8}){3}$/).filter((deployment) => isTaken(paths)({ deployment }));
+const folder = fc
+  .stringMatching(/^(\/[a-z][\w.-]{0,8}){3}$/)
+  .filter((deployment) => isTaken(paths)({ deployment }));
 
 test('every value that the inventory accepts is unchanged in every rendered file', async () => {
   const { hosts } = await loadDeployment(await labDeployment());
@@ -88,7 +90,9 @@ test('every value that the inventory accepts is unchanged in every rendered file
         expect(new Set(sql.flatMap(({ kind, value }) => (kind === 'identifier' ? value : [])))).toEqual(
           new Set([prover.database, prover.user]),
         );
-        expect(sql.flatMap(({ kind, value }) => (kind === 'literal' ? value : []))).toEqual([prover.password.reveal()]);
+        expect(sql.flatMap(({ kind, value }) => (kind === 'literal' ? value : []))).toEqual([
+          prover.password.reveal(),
+        ]);
       },
     ),
     { numRuns: 25 },

@@ -8,7 +8,10 @@ import type { RenderContext } from './render-context.ts';
 /** PostgreSQL's own port, inside its container. */
 const postgresPort = 5432;
 
-/** Open files of a prover, at least: four times the 2000 connections of the specification. Systemd allows the engine 524288. */
+/**
+ * Open files of a prover, at least: four times the 2000 connections of the specification. Systemd
+ * allows the engine 524288.
+ */
 const fewestOpenFiles = 8192;
 
 const poolService = 'the service pool-db in docker-compose.yml';
@@ -27,12 +30,18 @@ const computed = {
   has_container_subnet: 'container_subnet',
 } as const;
 
-/** The variable that an operator edits to change the value of a name: that of the same path, unless it is computed. */
+/**
+ * The variable that an operator edits to change the value of a name: that of the same path, unless
+ * it is computed.
+ */
 export function sourceOf(name: string): string {
   return isKeyOf(computed, name) ? computed[name] : name;
 }
 
-/** The values for one host's templates: its variables by their paths, such as `ports.state_db`, and the computed ones. */
+/**
+ * The values for one host's templates: its variables by their paths, such as `ports.state_db`, and
+ * the computed ones.
+ */
 export function valuesFor({ host, vars, hosts }: RenderContext): Values {
   const server = stateHost(hosts, host);
   const isDatabase = host.name === server.name;
@@ -65,10 +74,16 @@ function inUrl(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-/** Every text, number, boolean and secret in a tree, by its path: `{ a: { b: 1 } }` becomes `{ 'a.b': 1 }`. */
+/**
+ * Every text, number, boolean and secret in a tree, by its path: `{ a: { b: 1 } }` becomes `{
+ * 'a.b': 1 }`.
+ */
 export function valuesByPath(tree: unknown, above: readonly string[] = []): Values {
   if (['string', 'number', 'boolean'].includes(typeof tree) || tree instanceof Secret)
     return { [above.join('.')]: tree as Value };
   if (typeof tree !== 'object' || tree === null) return {};
-  return Object.assign({}, ...Object.entries(tree).map(([key, value]) => valuesByPath(value, [...above, key])));
+  return Object.assign(
+    {},
+    ...Object.entries(tree).map(([key, value]) => valuesByPath(value, [...above, key])),
+  );
 }

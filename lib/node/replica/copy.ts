@@ -48,7 +48,10 @@ function dataIsCopied(context: Context<Variables>): Resource {
     unit: `${product}-replica-copy`,
     script: settings + dataPlaceFunctions + script,
     done: async (reader) => {
-      const [copy, own] = await Promise.all([reader.stat(`${data}/standby.signal`), reader.stat(`${data}/PG_VERSION`)]);
+      const [copy, own] = await Promise.all([
+        reader.stat(`${data}/standby.signal`),
+        reader.stat(`${data}/PG_VERSION`),
+      ]);
       if (copy) return ok;
       const absent = drift('there is no copy yet');
       return own ? unlessItEnds(context, absent) : absent;

@@ -16,12 +16,18 @@ import { slotOf } from './slot.ts';
 
 const script = readFileSync(new URL('../../../templates/host/standby.sh', import.meta.url), 'utf8');
 
-/** The replay of the log that the server wrote during the copy, and the wait until the replica has caught up. Seconds. */
+/**
+ * The replay of the log that the server wrote during the copy, and the wait until the replica has
+ * caught up. Seconds.
+ */
 const longestReplay = 12 * 3600;
 /** A replica with less to replay is hardly behind. Bytes. */
 const caughtUpWithin = 16 * 1024 ** 2;
 
-/** A replica follows the Database+Sync server of the inventory, with a slot and a password of its own. */
+/**
+ * A replica follows the Database+Sync server of the inventory, with a slot and a password of its
+ * own.
+ */
 export function followsTheServer({ vars, hosts, host }: Context<Variables>): Resource {
   const { name, connection, vars: ofServer } = databaseHost(hosts);
   const { user, database } = vars.credentials.state;

@@ -3,7 +3,8 @@ import type { Context } from '../../engine/resource/role.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * The verdict on a host that has the data of a server. During a switch the data of the former server become those of a replica.
+ * The verdict on a host that has the data of a server. During a switch the data of the former
+ * server become those of a replica.
  *
  * @param otherwise the verdict in another run
  */

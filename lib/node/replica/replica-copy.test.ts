@@ -9,9 +9,11 @@ const template = (name: string) => new URL(`../../../templates/host/${name}.sh`,
 const script = readScript(template('data-place'), template('replica-copy'));
 
 /**
- * Runs the script of a copy, with a program in place of docker that answers the questions about server and image.
+ * Runs the script of a copy, with a program in place of docker that answers the questions about
+ * server and image.
  *
- * @param known what the server and the image say: version of its sorting rules, its major version, bytes, then both of the image
+ * @param known what the server and the image say: version of its sorting rules, its major version,
+ * bytes, then both of the image
  */
 function copyOf(known: readonly (string | number)[]) {
   const folder = temporaryDirectory();
@@ -20,7 +22,13 @@ echo "$*" >>${folder}/asked
 case "$*" in ps*) ;; *"pg_database_size"*) printf '%s\\n' ${known.map((each) => `'${each}'`).join(' ')} ;; *) exit 1 ;; esac\n`;
   writeFileSync(join(folder, 'docker'), docker, { mode: 0o755 });
   writeFileSync(join(folder, 'password'), 'replica.Pw~5\n');
-  const settings = { IMAGE: 'postgres:15', ADDRESS: '10.0.0.1', PORT: '5432', SLOT: 'slot', DATABASE: 'state_db' };
+  const settings = {
+    IMAGE: 'postgres:15',
+    ADDRESS: '10.0.0.1',
+    PORT: '5432',
+    SLOT: 'slot',
+    DATABASE: 'state_db',
+  };
   const { stderr } = spawnSync('sh', ['-c', script], {
     encoding: 'utf8',
     env: {

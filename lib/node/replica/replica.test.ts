@@ -33,7 +33,9 @@ test('what a deploy waits for is said', async () => {
     await resourceOf('state-db has caught up with db-1'),
   ];
   const answers = (value: string) => fakeHost([], { sql: async () => ({ ok: true, rows: [[value]] }) });
-  expect(describeVerdict(await caughtUp.check(answers('f')))).toBe('it receives nothing, or replays what it received');
+  expect(describeVerdict(await caughtUp.check(answers('f')))).toBe(
+    'it receives nothing, or replays what it received',
+  );
   for (const reached of [started, caughtUp]) {
     expect(await reached.check(answers('t'))).toEqual(ok);
     const words = 'unknown until state-db has replayed the log of the copy, and answers SQL';

@@ -4,7 +4,10 @@ import { serverLetsItselfBeCopied } from '../backup/source.ts';
 import type { Variables } from '../variables/variables.ts';
 import { slotOf } from './slot.ts';
 
-/** The replicas, and no former ones, may copy the database server, which keeps its log for each of them. */
+/**
+ * The replicas, and no former ones, may copy the database server, which keeps its log for each of
+ * them.
+ */
 export function replicasMayCopy(context: Context<Variables>): Resource {
   const replicas = context.hosts.filter(({ groups }) => groups.includes('replica'));
   const slots = replicas.map(({ name }) => slotOf(name));

@@ -19,8 +19,8 @@ export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefin
 }
 
 /**
- * The block devices of a mount's file system: one, or several of btrfs, ZFS and bcachefs. The kernel's number finds it where the
- * name does not, as with `/dev/root`.
+ * The block devices of a mount's file system: one, or several of btrfs, ZFS and bcachefs. The
+ * kernel's number finds it where the name does not, as with `/dev/root`.
  */
 export function devicesOf({ number, source, type }: Mount, devices: readonly BlockDevice[]): BlockDevice[] {
   if (type === 'zfs') {
@@ -36,7 +36,10 @@ export function devicesOf({ number, source, type }: Mount, devices: readonly Blo
     : own;
 }
 
-/** Devices with all below them, down to the disks: partitions, arrays, volumes, and the disk of a file behind a loop device. */
+/**
+ * Devices with all below them, down to the disks: partitions, arrays, volumes, and the disk of a
+ * file behind a loop device.
+ */
 export function allBeneath(devices: readonly BlockDevice[], disks: Disks): BlockDevice[] {
   const seen = new Set<BlockDevice>();
   const waiting = [...devices];
@@ -50,7 +53,10 @@ export function allBeneath(devices: readonly BlockDevice[], disks: Disks): Block
 
 function parentsOf({ parents, backingFile }: BlockDevice, { mounts, blockDevices }: Disks): BlockDevice[] {
   const file = backingFile === undefined ? undefined : mountOf(backingFile, mounts);
-  return [...blockDevices.filter(({ path }) => parents.includes(path)), ...(file ? devicesOf(file, blockDevices) : [])];
+  return [
+    ...blockDevices.filter(({ path }) => parents.includes(path)),
+    ...(file ? devicesOf(file, blockDevices) : []),
+  ];
 }
 
 /** Whether devices are NVMe disks, or partitions, arrays or volumes on such disks alone. */
@@ -67,5 +73,7 @@ export function isNvme({ path, transport }: BlockDevice): boolean {
 
 /** Whether two mounts show the same file system: a bind mount and its origin, two subvolumes. */
 export function isSameFileSystem(a: Mount, b: Mount): boolean {
-  return a === b || (a.number === b.number && a.number !== '') || (a.type === b.type && a.source === b.source);
+  return (
+    a === b || (a.number === b.number && a.number !== '') || (a.type === b.type && a.source === b.source)
+  );
 }

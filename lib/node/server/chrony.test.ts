@@ -12,7 +12,9 @@ import {
 } from './chrony.ts';
 
 test('each time server gets a line of its own', () => {
-  expect(chronySources(['192.0.2.1', 'time.example'])).toBe('server 192.0.2.1 iburst\nserver time.example iburst\n');
+  expect(chronySources(['192.0.2.1', 'time.example'])).toBe(
+    'server 192.0.2.1 iburst\nserver time.example iburst\n',
+  );
 });
 
 test("the distribution's servers become comments, once, and nothing else changes", async () => {
@@ -48,21 +50,33 @@ test('no selected server, or a clock far off it, do not', () => {
   expect(trackingVerdict(tracking('0.0', 'Not synchronised'), now)).toEqual(
     drift('chrony has selected no time server'),
   );
-  expect(trackingVerdict(tracking('-3.5', 'Normal'), now)).toEqual(drift('the clock is -3.5 s off 172.30.77.10'));
+  expect(trackingVerdict(tracking('-3.5', 'Normal'), now)).toEqual(
+    drift('the clock is -3.5 s off 172.30.77.10'),
+  );
   expect(trackingVerdict('', now)).toMatchObject({ is: 'drift' });
 });
 
 test('a clock whose server has not answered for days follows nobody, although chrony says Normal', () => {
   const words = 'the clock follows nobody: 172.30.77.10 last answered';
   expect(trackingVerdict(tracking('0.0', 'Normal'), now + 3 * 3600 - 60)).toEqual(ok);
-  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 3 * 3600)).toEqual(drift(`${words} 3 h 00 min ago`));
-  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 9 * 86_400)).toEqual(drift(`${words} 216 h 00 min ago`));
+  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 3 * 3600)).toEqual(
+    drift(`${words} 3 h 00 min ago`),
+  );
+  expect(trackingVerdict(tracking('0.0', 'Normal'), now + 9 * 86_400)).toEqual(
+    drift(`${words} 216 h 00 min ago`),
+  );
 });
 
-/** What a container with this folder's texts answers: chrony 4.5 with -x, whose server is 5 s ahead of the machine's clock. */
+/**
+ * What a container with this folder's texts answers: chrony 4.5 with -x, whose server is 5 s ahead
+ * of the machine's clock.
+ */
 const inContainer = () =>
   fakeHost([
-    [/tracking$/, readFileSync(new URL('../../../test/hosts/chrony-in-container/tracking', import.meta.url), 'utf8')],
+    [
+      /tracking$/,
+      readFileSync(new URL('../../../test/hosts/chrony-in-container/tracking', import.meta.url), 'utf8'),
+    ],
     [/^date/, '1795632242'],
   ]);
 
@@ -79,7 +93,10 @@ this host is a container, which has the clock of its machine: synchronise that o
 });
 
 test('chrony says Normal when its server is gone, until the answer is too old', () => {
-  const text = readFileSync(new URL('../../../test/hosts/chrony-server-gone/tracking', import.meta.url), 'utf8').trim();
+  const text = readFileSync(
+    new URL('../../../test/hosts/chrony-server-gone/tracking', import.meta.url),
+    'utf8',
+  ).trim();
   expect(trackingVerdict(text, 1_795_632_221)).toEqual(ok);
   expect(trackingVerdict(text, 1_795_632_221 + 9 * 86_400)).toEqual(
     drift('the clock follows nobody: 127.0.0.1 last answered 216 h 00 min ago'),

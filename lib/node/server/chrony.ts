@@ -19,8 +19,9 @@ const configuration = '/etc/chrony/chrony.conf';
 const largestOffset = 0.5;
 
 /**
- * A clock whose last reference is older follows nobody, although chronyd says Normal for days: it asks a server at most every 1024 s
- * (maxpoll 10, its default), and forgets one that has not answered eight times. Seconds.
+ * A clock whose last reference is older follows nobody, although chronyd says Normal for days: it
+ * asks a server at most every 1024 s (maxpoll 10, its default), and forgets one that has not
+ * answered eight times. Seconds.
  */
 const oldestReference = 3 * 3600;
 
@@ -32,7 +33,10 @@ export function chronySources(servers: readonly string[]): string {
   return servers.map((server) => `server ${server} iburst\n`).join('');
 }
 
-/** The distribution's time servers are turned into comments, so that chrony uses the given ones only. */
+/**
+ * The distribution's time servers are turned into comments, so that chrony uses the given ones
+ * only.
+ */
 export function withoutDistributionServers(): Resource {
   return {
     name: 'chrony uses no other time servers',
@@ -49,7 +53,8 @@ export function withoutDistributionServers(): Resource {
 /**
  * chronyd has selected a server, and the clock follows it.
  *
- * @param isOwn whether this host can set its clock. A container cannot: there chronyd compares only, however far the clock is off
+ * @param isOwn whether this host can set its clock. A container cannot: there chronyd compares
+ * only, however far the clock is off
  */
 export function clockIsSynchronised({ isOwn }: { readonly isOwn: boolean }): Work {
   const most = isOwn ? largestOffset : Number.POSITIVE_INFINITY;
@@ -99,7 +104,10 @@ export function clockOfMachineIsRight(): Resource {
  * @param first a command before it
  */
 async function look(host: Reader, most: number, first = ':'): Promise<Verdict> {
-  const [tracking, time] = await Promise.all([host.$`eval ${first}; chronyc -c -n tracking`, host.$`date +%s`]);
+  const [tracking, time] = await Promise.all([
+    host.$`eval ${first}; chronyc -c -n tracking`,
+    host.$`date +%s`,
+  ]);
   if (tracking.exitCode === 127) return unknownUntil('chrony is installed');
   if (!tracking.ok) return drift('chronyd does not answer');
   return trackingVerdict(tracking.text(), Number(time.text()), most);
@@ -108,7 +116,8 @@ async function look(host: Reader, most: number, first = ':'): Promise<Verdict> {
 /**
  * Judges a clock.
  *
- * @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it: the 2nd is the server, the 4th the time of
+ * @param tracking one line of comma-separated fields, as `chronyc -c tracking` prints it: the 2nd
+ * is the server, the 4th the time of
  *   its last answer, the 5th the offset
  * @param now by the host's clock, in seconds since 1970
  * @param most how far the clock may be off, in seconds
@@ -119,7 +128,8 @@ export function trackingVerdict(tracking: string, now: number, most = largestOff
   const leap = fields.at(-1);
   if (!server || leap === 'Not synchronised') return drift('chrony has selected no time server');
   const age = now - Number(reference);
-  if (age > oldestReference) return drift(`the clock follows nobody: ${server} last answered ${duration(age)} ago`);
+  if (age > oldestReference)
+    return drift(`the clock follows nobody: ${server} last answered ${duration(age)} ago`);
   const seconds = Math.abs(Number(offset));
   if (Number.isFinite(seconds) && seconds <= most) return ok;
   return drift(`the clock is ${offset} s off ${server}`);

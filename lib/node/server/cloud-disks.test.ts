@@ -28,7 +28,10 @@ function factsOf(name: string) {
 
 const lost = 'All on it is lost when the server is stopped, resized or moved to another machine';
 
-/** Where Docker's root belongs; the temporary disk that a folder is on, and why; empty for a disk that stays. */
+/**
+ * Where Docker's root belongs; the temporary disk that a folder is on, and why; empty for a disk
+ * that stays.
+ */
 const hosts: Readonly<Record<string, readonly [root: string, folder: string, why: string]>> = {
   'azure-cloud-init': ['/data/docker', '/mnt', '/dev/sdb1 is /dev/disk/cloud/azure_resource-part1'],
   'azure-agent': [
@@ -40,7 +43,11 @@ const hosts: Readonly<Record<string, readonly [root: string, folder: string, why
   'azure-v6': ['/data/docker', '/mnt/local', '/dev/nvme1n1 is a disk "Microsoft NVMe Direct Disk v2"'],
   'aws-striped': ['/var/lib/docker', '/data', '/dev/nvme2n1 is a disk "Amazon EC2 NVMe Instance Storage"'],
   'aws-lvm': ['/var/lib/docker', '/data', '/dev/nvme2n1 is a disk "Amazon EC2 NVMe Instance Storage"'],
-  'aws-btrfs-mixed': ['/var/lib/docker', '/data', '/dev/nvme2n1 is a disk "Amazon EC2 NVMe Instance Storage"'],
+  'aws-btrfs-mixed': [
+    '/var/lib/docker',
+    '/data',
+    '/dev/nvme2n1 is a disk "Amazon EC2 NVMe Instance Storage"',
+  ],
   'aws-zfs': ['/var/lib/docker', '/data', '/dev/nvme2n1 is a disk "Amazon EC2 NVMe Instance Storage"'],
   'aws-xen': [
     '/var/lib/docker',
@@ -95,7 +102,10 @@ test.each(names)(
     const facts = factsOf(name);
     const wanted = 'the databases are on a disk that keeps them';
     const of = async (paths: object) =>
-      refusal(await preflight.resources(await contextOf({ facts, changes: [[['vars', 'paths'], paths]] })), wanted);
+      refusal(
+        await preflight.resources(await contextOf({ facts, changes: [[['vars', 'paths'], paths]] })),
+        wanted,
+      );
     expect(await of({ data: `${path}/databases` })).toEqual(
       why === ''
         ? met
@@ -112,7 +122,8 @@ test.each(names.filter(([, [, path, why]]) => why !== '' && path !== '/data' && 
   '%s: a temporary disk that is named for Docker is refused, unless its key says so',
   (name, [, path, why]) => {
     const facts = factsOf(name);
-    const choose = (temporary_disk: boolean) => dockerDisk(facts, { disk: path, temporary_disk }, '/elsewhere');
+    const choose = (temporary_disk: boolean) =>
+      dockerDisk(facts, { disk: path, temporary_disk }, '/elsewhere');
     expect(() => choose(false)).toThrow(
       expect.objectContaining({
         message: `${path}, which the inventory names as the disk for the data of Docker, is a temporary disk: ${why}. ${lost}`,
@@ -131,7 +142,9 @@ async function advice(name: string, changes: Parameters<typeof contextOf>[0]['ch
 
 test('a blank temporary disk is not recommended, and refused by its name', async () => {
   expect((await advice('aws-blank'))[1]).toBe('mount a larger disk at paths.data, or name its folder there');
-  expect(() => dockerDisk(factsOf('aws-blank'), { disk: '/dev/nvme1n1', temporary_disk: false }, '/data')).toThrow(
+  expect(() =>
+    dockerDisk(factsOf('aws-blank'), { disk: '/dev/nvme1n1', temporary_disk: false }, '/data'),
+  ).toThrow(
     '/dev/nvme1n1, which the inventory names as the disk for the data of Docker, is a temporary disk',
   );
 });
@@ -165,7 +178,11 @@ test('the paths to one disk of a storage network are no room to grow, and a blan
     "server has an NVMe disk of 2000 GB for its data: it has its databases (/data) on /data (/dev/mapper/mpatha, 2164 GB, not NVMe) and Docker's data (/data/docker) on /data (/dev/mapper/mpatha, 2164 GB, not NVMe)",
     '/dev/nvme0n1 with 2000 GB is not in use: docker_root: { disk: /dev/nvme0n1, format: true }, and paths: { data: … } with another folder, as another disk is mounted at /data',
   ]);
-  const other = dockerDisk(factsOf('multipath'), { disk: '/dev/nvme0n1', temporary_disk: false }, '/srv/data');
+  const other = dockerDisk(
+    factsOf('multipath'),
+    { disk: '/dev/nvme0n1', temporary_disk: false },
+    '/srv/data',
+  );
   expect(other).toMatchObject({ mountPoint: '/srv/data', device: '/dev/nvme0n1' });
 });
 
@@ -190,7 +207,9 @@ describe('a disk for each database', () => {
 
   test('is refused where it is a temporary one', async () => {
     const facts = factsOf('azure-cloud-init');
-    const mounts = facts.mounts.map((each) => (each.target === '/mnt' ? { ...each, target: '/data/state-db' } : each));
+    const mounts = facts.mounts.map((each) =>
+      each.target === '/mnt' ? { ...each, target: '/data/state-db' } : each,
+    );
     const resources = await preflight.resources(await contextOf({ facts: { ...facts, mounts } }));
     expect((await refusal(resources, 'the databases are on a disk that keeps them'))[0]).toMatch(
       'the databases are on a disk that keeps them: /data/state-db is on a temporary disk: /dev/sdb1 is',
@@ -223,19 +242,26 @@ async function lostAtReboot(name: string, data = '/data', more: Partial<Facts> =
 }
 
 test.each([
-  ['mdraid', '/data', 'Add to /etc/fstab: UUID=11111111-0000-4000-8000-000000000002 /data ext4 defaults,nofail 0 2'],
+  [
+    'mdraid',
+    '/data',
+    'Add to /etc/fstab: UUID=11111111-0000-4000-8000-000000000002 /data ext4 defaults,nofail 0 2',
+  ],
   ['bound-export', '/srv/exports', 'Add to /etc/fstab: /data/exports /srv/exports none bind,nofail 0 0'],
   [
     'btrfs-subvolumes',
     '/data',
     'Add to /etc/fstab: UUID=dddddddd-0000-4000-8000-000000000001 /data btrfs defaults,nofail,subvol=/@data 0 0',
   ],
-])('%s: the line for /etc/fstab mounts the same folder, not the whole file system', async (name, data, line) => {
-  expect(await lostAtReboot(name, data)).toBe(
-    `${data}: neither /etc/fstab nor a unit mounts it again after a reboot
+])(
+  '%s: the line for /etc/fstab mounts the same folder, not the whole file system',
+  async (name, data, line) => {
+    expect(await lostAtReboot(name, data)).toBe(
+      `${data}: neither /etc/fstab nor a unit mounts it again after a reboot
 without a line in /etc/fstab the folder is empty after a reboot, and Docker does not start. ${line}`,
-  );
-});
+    );
+  },
+);
 
 test('a folder that is bound from a file system without a mount of its own has no line', async () => {
   const mounts = factsOf('bound-export').mounts.filter(({ target }) => target !== '/data');

@@ -30,8 +30,9 @@ export async function networksHaveTheirSubnets(context: Context<Variables>): Pro
 }
 
 /**
- * No engine changes the subnet of a network: the network is removed, with the containers in it, and Compose makes both again. Compose
- * itself cannot: depending on its version it fails, leaves the network as it is, or removes only the container that it starts.
+ * No engine changes the subnet of a network: the network is removed, with the containers in it,
+ * and Compose makes both again. Compose itself cannot: depending on its version it fails, leaves
+ * the network as it is, or removes only the container that it starts.
  */
 function checkOf({ name, subnet }: ContainerNetwork): Resource['check'] {
   return async (host) => {
@@ -56,7 +57,11 @@ function checkOf({ name, subnet }: ContainerNetwork): Resource['check'] {
     return drift(
       [
         { what: 'subnet', was, wanted: subnet ?? "Docker's choice" },
-        ...there.map((container) => ({ what: container, was: 'in the former network', wanted: 'made again' })),
+        ...there.map((container) => ({
+          what: container,
+          was: 'in the former network',
+          wanted: 'made again',
+        })),
       ],
       [
         ...[clients, databases].flatMap((names) =>

@@ -12,7 +12,11 @@ const root = { mount: mount('/', '/dev/sda1', 50e9), device: disk('/dev/sda1', 5
 const large = mount('/data', '/dev/nvme0n1', 1_968_000_000_000);
 const nvme = disk('/dev/nvme0n1', 2_000_398_934_016);
 
-const judged = (mounts: Mount[], blockDevices: BlockDevice[], wanted: { disk?: string; data?: string } = {}) =>
+const judged = (
+  mounts: Mount[],
+  blockDevices: BlockDevice[],
+  wanted: { disk?: string; data?: string } = {},
+) =>
   dataDisk(
     { mounts, blockDevices, fstab: [], vendor: '' },
     {
@@ -51,7 +55,9 @@ test('databases on the small disk do not meet it, although Docker goes to the la
     hint: 'before the first deploy, put the databases on the larger disk: paths: { data: /mnt/big/databases }',
   });
   expect(
-    judged([root.mount, { ...large, target: '/mnt/big' }], [root.device, nvme], { data: '/mnt/big/databases' }).met,
+    judged([root.mount, { ...large, target: '/mnt/big' }], [root.device, nvme], {
+      data: '/mnt/big/databases',
+    }).met,
   ).toBe(true);
 });
 
@@ -124,7 +130,11 @@ test('an array, a partition and a subvolume on NVMe disks count as one', () => {
   const half = disk('/dev/nvme0n1', 1_000_204_886_016);
   const array = disk('/dev/md0', 2_000_398_934_016, { type: 'raid0', transport: '', parents: [half.path] });
   expect(judged([mount('/data', '/dev/md0', 1_968_000_000_000)], [half, array]).met).toBe(true);
-  const part = disk('/dev/nvme0n1p2', 2_000_000_000_000, { type: 'part', transport: '', parents: [nvme.path] });
+  const part = disk('/dev/nvme0n1p2', 2_000_000_000_000, {
+    type: 'part',
+    transport: '',
+    parents: [nvme.path],
+  });
   const subvolume = {
     ...mount('/data', '/dev/nvme0n1p2', 2_000_000_000_000),
     type: 'btrfs',

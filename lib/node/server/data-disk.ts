@@ -10,7 +10,10 @@ import { whyDevicesAreTemporary, whyTemporary } from './temporary-disk.ts';
 /** Of both kinds of server: spec part 1, "Server roles and recommended hardware". Bytes. */
 const requiredDisk = 2000e9;
 
-/** The share of a disk that its file system must have: a boot partition and the file system's own tables take some. */
+/**
+ * The share of a disk that its file system must have: a boot partition and the file system's own
+ * tables take some.
+ */
 const leastShare = 0.95;
 
 /** Where a folder is, or will be. Size in bytes. */
@@ -28,8 +31,8 @@ interface Location {
 type Wanted = Pick<Variables, 'paths' | 'docker_root'>;
 
 /**
- * Whether the disk of the hardware table is where the data is: Docker's (role docker-root) and that of the databases. A large disk that holds
- * neither does not count.
+ * Whether the disk of the hardware table is where the data is: Docker's (role docker-root) and
+ * that of the databases. A large disk that holds neither does not count.
  *
  * @param folders of the databases. Each may be on a disk of its own
  */
@@ -54,11 +57,14 @@ export function dataDisk(
     ? words('its databases', paths.data, databases)
     : places.map(([folder, at]) => words('a database', folder, at)).join(', ');
   const seen = `${ofDatabases} and ${words("Docker's data", found.root, docker)}`;
-  return met ? { wanted, seen, met } : { wanted, seen, met, hint: hintFor(facts, paths.data, databases, docker) };
+  return met
+    ? { wanted, seen, met }
+    : { wanted, seen, met, hint: hintFor(facts, paths.data, databases, docker) };
 }
 
 /**
- * Why the databases must not be where the inventory has them: on a temporary disk. Nothing where the inventory accepts that.
+ * Why the databases must not be where the inventory has them: on a temporary disk. Nothing where
+ * the inventory accepts that.
  *
  * @param folders of the databases
  */
@@ -106,12 +112,23 @@ function locationOf(folder: string, facts: Host, disk: DockerDisk | undefined): 
 }
 
 function described({ mountPoint, device, devices, size, temporary }: Location, facts: Host): string {
-  const faults = [...(areNvme(devices, facts) ? [] : ['not NVMe']), ...(temporary === undefined ? [] : ['temporary'])];
+  const faults = [
+    ...(areNvme(devices, facts) ? [] : ['not NVMe']),
+    ...(temporary === undefined ? [] : ['temporary']),
+  ];
   return `${mountPoint} (${[device, gigabytes(size), ...faults].join(', ')})`;
 }
 
-/** Names a better place: a large disk that holds nothing, room on the same disk, or the disk of one of the two. */
-function hintFor(facts: Host, data: string, databases: Location | undefined, docker: Location | undefined): string {
+/**
+ * Names a better place: a large disk that holds nothing, room on the same disk, or the disk of one
+ * of the two.
+ */
+function hintFor(
+  facts: Host,
+  data: string,
+  databases: Location | undefined,
+  docker: Location | undefined,
+): string {
   const { blockDevices } = facts;
   const size = (at: Location | undefined) => at?.size ?? 0;
   const parents = new Set(blockDevices.flatMap((each) => each.parents));
@@ -127,7 +144,9 @@ function hintFor(facts: Host, data: string, databases: Location | undefined, doc
   if (blank) {
     // It gets mounted at paths.data.
     const taken = facts.mounts.some(({ target }) => target === data);
-    const folder = taken ? `, and paths: { data: … } with another folder, as another disk is mounted at ${data}` : '';
+    const folder = taken
+      ? `, and paths: { data: … } with another folder, as another disk is mounted at ${data}`
+      : '';
     return `${blank.path} with ${gigabytes(blank.size)} is not in use: docker_root: { disk: ${blank.path}, format: true }${folder}`;
   }
   if (docker && docker.temporary === undefined && size(docker) > size(databases)) {

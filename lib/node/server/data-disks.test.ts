@@ -23,12 +23,15 @@ test.each([
   ],
 ])('a missing disk is reported with what to do, by %s', async (_, given, printed, words) => {
   const resource = dataIsInItsPlace(await contextOf(given));
-  expect(describeUnmet(resource, await resource.check(fakeHost([[/ data-disks problems/, printed]])))).toBe(words);
+  expect(describeUnmet(resource, await resource.check(fakeHost([[/ data-disks problems/, printed]])))).toBe(
+    words,
+  );
 });
 
 test('a run that ended before systemd has read how Docker waits is completed by the next one', async () => {
   const host = fakeHost([[/ data-disks seen/, 'same\n']], {
-    stat: async (path) => (path.endsWith('/.') ? { ...rootsFile, type: 'directory', mode: 0o755 } : rootsFile),
+    stat: async (path) =>
+      path.endsWith('/.') ? { ...rootsFile, type: 'directory', mode: 0o755 } : rootsFile,
     compare: async () => ({ same: true }),
     unit: async (name) => ({ ...stoppedUnit, needsReload: name === 'docker.service' }),
   });

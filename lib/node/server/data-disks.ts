@@ -5,7 +5,14 @@ import { readProgram, readScript } from '../../engine/host/script.ts';
 import { command } from '../../engine/host/step.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
-import { drift, expectation, ok, type Resource, refused, unknownUntil } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  refused,
+  unknownUntil,
+} from '../../engine/resource/resource.ts';
 import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { type DataName, dataFolder, dataFolders } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -55,8 +62,8 @@ async function look(host: Reader, words: readonly string[]): Promise<readonly st
 }
 
 /**
- * All data of a server is on the file systems that held it. Where a disk is not mounted, the server looks new: an empty database would
- * be made on the disk below.
+ * All data of a server is on the file systems that held it. Where a disk is not mounted, the
+ * server looks new: an empty database would be made on the disk below.
  */
 export function dataIsInItsPlace(place: Place): Resource {
   const folders = foldersOf(place);
@@ -64,7 +71,8 @@ export function dataIsInItsPlace(place: Place): Resource {
     name: 'data is on the disks that held it',
     expects: 'must',
     async check(host) {
-      const isKept = ([name]: readonly [string, string]) => !(name !== 'docker' && place.vars.paths.temporary_disk);
+      const isKept = ([name]: readonly [string, string]) =>
+        !(name !== 'docker' && place.vars.paths.temporary_disk);
       const named = [...folders].filter(isKept).flat();
       const [cause, hint = ''] = await look(host, ['problems', ...named]);
       if (cause) return refused(cause, hint);
@@ -82,7 +90,10 @@ export function dataIsInItsPlace(place: Place): Resource {
 const notByBoot = ['noauto', 'x-systemd.automount'];
 const shown = /^(ext[234]|xfs|btrfs|auto|none|zfs|nfs4?|cifs)$/;
 
-/** The line of fstab for a disk below a folder with data, where it is not mounted. The disk that a deploy mounts does not count. */
+/**
+ * The line of fstab for a disk below a folder with data, where it is not mounted. The disk that a
+ * deploy mounts does not count.
+ */
 function notMounted({ facts, vars }: Place, folders: readonly string[]): FstabEntry | undefined {
   const { mounts, fstab } = facts;
   return fstab.find(
@@ -127,11 +138,17 @@ export function mountsOutlastReboot(place: Place): Resource {
   });
 }
 
-/** Containers of whole systems have their disks by their own settings: systemd mounts no device of their fstab. */
+/**
+ * Containers of whole systems have their disks by their own settings: systemd mounts no device of
+ * their fstab.
+ */
 const isMountedFromOutside = (container: string | undefined) =>
   ['lxc', 'lxc-libvirt', 'systemd-nspawn', 'openvz'].includes(container ?? '');
 
-/** How /etc/fstab gets the same mount. A folder of a file system is a subvolume of btrfs, or bound: the whole one has other data. */
+/**
+ * How /etc/fstab gets the same mount. A folder of a file system is a subvolume of btrfs, or bound:
+ * the whole one has other data.
+ */
 function howToKeep(mount: Mount, { mounts, blockDevices }: Facts): string {
   const { target, source, type, root, options } = mount;
   const uuid = devicesOf(mount, blockDevices)[0]?.uuid;
@@ -147,8 +164,9 @@ function howToKeep(mount: Mount, { mounts, blockDevices }: Facts): string {
 }
 
 /**
- * Where data lies is remembered on the host's root file system. Directly after its folder was made or moved. On a temporary disk that the
- * inventory accepts nothing is: the disk may be another one after each stop of the server.
+ * Where data lies is remembered on the host's root file system. Directly after its folder was made
+ * or moved. On a temporary disk that the inventory accepts nothing is: the disk may be another one
+ * after each stop of the server.
  */
 export function placeIsRemembered(vars: Variables, name: DataName | 'docker'): Resource[] {
   const { temporary_disk } = name === 'docker' ? vars.docker_root : vars.paths;
@@ -193,12 +211,14 @@ function remembered(name: DataName | 'docker', path: string): Resource {
 }
 
 /**
- * Docker does not start while a disk with data is missing, and starts when it is back. Its containers would make empty databases on the
- * disk below.
+ * Docker does not start while a disk with data is missing, and starts when it is back. Its
+ * containers would make empty databases on the disk below.
  */
 export function dockerWaitsForData(place: Place): Resource[] {
   const { facts, vars } = place;
-  const root = place.host.groups.includes('backup') ? [] : [dockerDisk(facts, vars.docker_root, vars.paths.data).root];
+  const root = place.host.groups.includes('backup')
+    ? []
+    : [dockerDisk(facts, vars.docker_root, vars.paths.data).root];
   const unit = `[Unit]
 RequiresMountsFor=${[...root, ...foldersOf(place).values()].join(' ')}
 

@@ -74,14 +74,20 @@ async function run(
   { paths = Object.keys(use), url = webhook, devices = {} as Readonly<Record<string, string>> } = {},
 ): Promise<{ code: number; said: string[] }> {
   const cases = Object.entries(use)
-    .map(([mount, percent]) => `'${mount}') echo '${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}';;`)
+    .map(
+      ([mount, percent]) =>
+        `'${mount}') echo '${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}';;`,
+    )
     .join(' ');
   await program(
     'df',
     `#!/bin/sh\necho 'Filesystem 1024-blocks Used Available Capacity Mounted on'\ncase $2 in ${cases} *) exit 1;; esac\n`,
   );
   const wanted = { warn_percent: 85, clear_percent: 80, every_seconds: 60, ...(url ? { webhook: url } : {}) };
-  const settings = diskAlertSettings(paths, wanted).text.replace('/var/lib/rpc-node/disk-alert', join(folder, 'state'));
+  const settings = diskAlertSettings(paths, wanted).text.replace(
+    '/var/lib/rpc-node/disk-alert',
+    join(folder, 'state'),
+  );
   await writeFile(join(folder, 'settings'), settings);
   const child = spawn('sh', [script, join(folder, 'settings')], {
     env: { PATH: `${folder}:${process.env.PATH}` },

@@ -6,7 +6,8 @@ import { product } from './product.ts';
 /**
  * The settings file of templates/host/disk-alert.sh.
  *
- * @param paths folders on the file systems to watch; their names hold no spaces (see `absolutePath` in the variables)
+ * @param paths folders on the file systems to watch; their names hold no spaces (see
+ * `absolutePath` in the variables)
  */
 export function diskAlertSettings(paths: readonly string[], wanted: Variables['disk_alert']): Content {
   const settings = shellSettings({

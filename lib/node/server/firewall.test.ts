@@ -9,7 +9,9 @@ async function of(name: string, changes: Changes = []) {
   const host = hosts.find((one) => one.name === name);
   if (!host) throw new Error(`there is no ${name}`);
   const found = await accesses({ host, vars: host.vars, hosts });
-  const ports = Object.fromEntries(found.map((access) => [access.name, access.ports.map((port) => port.published)]));
+  const ports = Object.fromEntries(
+    found.map((access) => [access.name, access.ports.map((port) => port.published)]),
+  );
   const sources = Object.fromEntries(found.map((access) => [access.name, access.sources]));
   return { host, hosts, ports, sources };
 }
@@ -55,7 +57,10 @@ test('no published port is left out', async () => {
 test('the ports and sources of the inventory', async () => {
   const { ports, sources } = await of('rpc-1', [
     [['vars', 'ports'], { rpc_http: 80, rpc_metrics: 5433, pool_db: 9092 }],
-    [['vars', 'firewall'], { json_rpc: ['192.0.2.0/24'], metrics: ['192.0.2.7'], internal: ['198.51.100.1'] }],
+    [
+      ['vars', 'firewall'],
+      { json_rpc: ['192.0.2.0/24'], metrics: ['192.0.2.7'], internal: ['198.51.100.1'] },
+    ],
     [['groups', 'database', 'db-1', 'vars'], { firewall: { connects_from: ['10.1.1.1', 'fd00::/64'] } }],
     [['groups', 'rpc', 'rpc-2', 'address'], 'rpc-2.example'],
   ]);

@@ -4,19 +4,28 @@ import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf, readersOf } from '../variables/hosts.ts';
-import { exporterUnits, isMonitor, isWithoutNode, monitoringPorts, readersOfMetrics } from '../variables/monitoring.ts';
+import {
+  exporterUnits,
+  isMonitor,
+  isWithoutNode,
+  monitoringPorts,
+  readersOfMetrics,
+} from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { unitSettings } from './unit-settings.ts';
 
 const everybody = ['0.0.0.0/0', '::/0'];
 
 /**
- * Who may reach which of a host's ports: every port on which the deployment listens is named here, also one that is for everybody. The
- * deployment's own hosts reach the published ports of containers, others those that the inventory opens to them. Behind gateways,
- * clients reach JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file publishes beyond those
- * of the inventory are internal. Metrics and exporters are for the monitor, too, which reaches nothing else.
+ * Who may reach which of a host's ports: every port on which the deployment listens is named here,
+ * also one that is for everybody. The deployment's own hosts reach the published ports of
+ * containers, others those that the inventory opens to them. Behind gateways, clients reach
+ * JSON-RPC through these alone, unless the inventory says otherwise. Ports that the Compose file
+ * publishes beyond those of the inventory are internal. Metrics and exporters are for the monitor,
+ * too, which reaches nothing else.
  *
- * @param clients the hosts of the deployment that reach it. Default: all; of a replica, the RPC servers that read it
+ * @param clients the hosts of the deployment that reach it. Default: all; of a replica, the RPC
+ * servers that read it
  * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext, clients = clientsOf(context)): Promise<Access[]> {
@@ -30,7 +39,11 @@ export async function accesses(context: RenderContext, clients = clientsOf(conte
 }
 
 /** The units of a host that listen: none of them starts without the rules. */
-export function listeningUnits({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): string[] {
+export function listeningUnits({
+  host,
+  vars,
+  hosts,
+}: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): string[] {
   const { groups } = host;
   const isMeasured = readersOfMetrics({ hosts, vars }).length > 0;
   const isGateway = groups.includes('gateway');
@@ -51,7 +64,8 @@ async function containers(context: RenderContext, clients: RenderContext['hosts'
   const { ports } = await renderHost(context);
   const own = clients.flatMap(addressesOf);
   const { metrics, internal } = vars.firewall;
-  const json_rpc = vars.firewall.json_rpc ?? (hosts.some(({ groups }) => groups.includes('gateway')) ? [] : everybody);
+  const json_rpc =
+    vars.firewall.json_rpc ?? (hosts.some(({ groups }) => groups.includes('gateway')) ? [] : everybody);
   const access = (name: Purpose, others: readonly string[]): Access => ({
     name,
     ports: ports.filter((port) => purposeOf(port, vars) === name),
@@ -74,7 +88,10 @@ const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as 
 /** The protocol of keepalived, which has no ports (RFC 9568). */
 const vrrp = 112;
 
-/** HAProxy refuses other addresses itself, too; keepalived believes whoever sends a higher priority. */
+/**
+ * HAProxy refuses other addresses itself, too; keepalived believes whoever sends a higher
+ * priority.
+ */
 function gateway({ host, vars, hosts }: RenderContext): Access[] {
   const { http, websocket, metrics, peers, shared, tls } = vars.gateway;
   const others = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('gateway'));
@@ -83,7 +100,9 @@ function gateway({ host, vars, hosts }: RenderContext): Access[] {
   const speakers = others.map(({ connection }) => connection.address);
   return [
     { name: 'CLIENTS', ports: [tcp(http), tcp(websocket)], sources: clients },
-    ...(tls && 'acme' in tls ? [{ name: 'CHALLENGES', ports: [tcp(challengePort)], sources: everybody }] : []),
+    ...(tls && 'acme' in tls
+      ? [{ name: 'CHALLENGES', ports: [tcp(challengePort)], sources: everybody }]
+      : []),
     { name: 'FLEET', ports: [tcp(metrics)], sources: watchers },
     { name: 'PEERS', ports: [tcp(peers)], sources: others.flatMap(addressesOf) },
     ...(shared ? [{ name: 'VRRP', ports: [], protocols: [vrrp], sources: speakers }] : []),
@@ -94,10 +113,15 @@ function gateway({ host, vars, hosts }: RenderContext): Access[] {
 function exporters(sources: readonly string[]): Access[] {
   const ports = [tcp(monitoringPorts.host), tcp(monitoringPorts.postgres)];
   const isLeft = sources.length === 0;
-  return [{ name: 'EXPORTERS', ports, sources, ...(isLeft && { onlyWith: unitSettings(exporterUnits.host) }) }];
+  return [
+    { name: 'EXPORTERS', ports, sources, ...(isLeft && { onlyWith: unitSettings(exporterUnits.host) }) },
+  ];
 }
 
-/** Alertmanager listens on its port for others between its installation and its first start with our settings. */
+/**
+ * Alertmanager listens on its port for others between its installation and its first start with
+ * our settings.
+ */
 function programs({ monitoring }: Variables): Access[] {
   const { prometheus, alertmanager, cluster } = monitoringPorts;
   return [
@@ -108,9 +132,12 @@ function programs({ monitoring }: Variables): Access[] {
 
 type Purpose = 'INTERNAL' | 'METRICS' | 'JSON-RPC';
 
-/** By the service, too: another service may publish a port that an RPC server uses for JSON-RPC. */
+/**
+ * By the service, too: another service may publish a port that an RPC server uses for JSON-RPC.
+ */
 function purposeOf({ service, protocol, published }: PublishedPort, { ports }: Variables): Purpose {
-  const isOneOf = (...numbers: readonly number[]) => protocol === 'tcp' && numbers.map(String).includes(published);
+  const isOneOf = (...numbers: readonly number[]) =>
+    protocol === 'tcp' && numbers.map(String).includes(published);
   if (service === 'sync' && isOneOf(ports.sync_metrics)) return 'METRICS';
   if (service !== 'json-rpc') return 'INTERNAL';
   if (isOneOf(ports.rpc_metrics)) return 'METRICS';

@@ -8,8 +8,9 @@ interface FileSystem {
 }
 
 /**
- * How a file system gets more room where it is: from the rest of its own device, of the disk of its partition, or of the group of its
- * volume. It holds a small part of a large disk on many servers.
+ * How a file system gets more room where it is: from the rest of its own device, of the disk of
+ * its partition, or of the group of its volume. It holds a small part of a large disk on many
+ * servers.
  *
  * @param missing bytes. @returns undefined where there is not as much that nothing uses
  */
@@ -31,7 +32,9 @@ export function roomToGrow(
     if (at.some(({ type }) => /^(raid|mpath|linear)/.test(type))) return undefined;
     const parents = all.filter(({ path }) => at.some((each) => each.parents.includes(path)));
     const paths = new Set(parents.map(({ path }) => path));
-    const children = all.filter((each) => !paths.has(each.path) && each.parents.some((parent) => paths.has(parent)));
+    const children = all.filter(
+      (each) => !paths.has(each.path) && each.parents.some((parent) => paths.has(parent)),
+    );
     const free = total(parents) - total(children);
     if (free >= missing) {
       const what = at[0]?.type === 'lvm' ? 'the volume' : 'the partition';

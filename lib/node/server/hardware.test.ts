@@ -18,7 +18,9 @@ test('a server as the table has it meets all of it', () => {
 
 test('each line of the table is judged on its own', () => {
   expect(unmet({ ...enough, cpu: { ...enough.cpu, count: 63 } })).toEqual(['64 CPU cores: 63']);
-  expect(unmet({ ...enough, cpu: { ...enough.cpu, mhz: 2999.6 } })).toEqual(['CPU cores of 3050 MHz: 3000 MHz']);
+  expect(unmet({ ...enough, cpu: { ...enough.cpu, mhz: 2999.6 } })).toEqual([
+    'CPU cores of 3050 MHz: 3000 MHz',
+  ]);
   expect(unmet({ ...enough, memory: 67_000_000_000 })).toEqual(['128 GB of memory: 67 GB']);
 });
 

@@ -1,6 +1,8 @@
 import type { Facts } from '../../engine/host/facts/facts.ts';
 
-/** Of both kinds of server, besides the disk: spec part 1, "Server roles and recommended hardware". */
+/**
+ * Of both kinds of server, besides the disk: spec part 1, "Server roles and recommended hardware".
+ */
 const requiredHardware = { cores: 64, mhz: 3050, memory: 128e9 } as const;
 
 /** Without these the prover ends with exit code 132 and no log line. */
@@ -16,12 +18,16 @@ export interface HardwareFinding {
 }
 
 /**
- * Compares a host with the hardware table, besides its disk. Sizes are decimal, as disks and memory are sold: of 128 GiB of memory, firmware and kernel
- * leave more than 128 GB.
+ * Compares a host with the hardware table, besides its disk. Sizes are decimal, as disks and
+ * memory are sold: of 128 GiB of memory, firmware and kernel leave more than 128 GB.
  */
 export function hardwareFindings({ cpu, memory }: Pick<Facts, 'cpu' | 'memory'>): HardwareFinding[] {
   return [
-    { wanted: `${requiredHardware.cores} CPU cores`, seen: `${cpu.count}`, met: cpu.count >= requiredHardware.cores },
+    {
+      wanted: `${requiredHardware.cores} CPU cores`,
+      seen: `${cpu.count}`,
+      met: cpu.count >= requiredHardware.cores,
+    },
     {
       wanted: `CPU cores of ${requiredHardware.mhz} MHz`,
       seen: `${Math.round(cpu.mhz)} MHz`,

@@ -23,8 +23,16 @@ test.each<[string, Mount[], string]>([
   ['the only disk keeps the default folder', [mounted('/', 50)], '/var/lib/docker'],
   ['a larger disk gets the data', [mounted('/', 50), mounted('/data', 2000)], '/data/docker'],
   ['a smaller one does not', [mounted('/', 500), mounted('/data', 100)], '/var/lib/docker'],
-  ['a disk that is mounted for Docker already', [mounted('/', 50), mounted('/var/lib/docker', 100)], '/var/lib/docker'],
-  ['a larger disk than that', [mounted('/', 50), mounted('/var/lib/docker', 100), mounted('/srv', 101)], '/srv/docker'],
+  [
+    'a disk that is mounted for Docker already',
+    [mounted('/', 50), mounted('/var/lib/docker', 100)],
+    '/var/lib/docker',
+  ],
+  [
+    'a larger disk than that',
+    [mounted('/', 50), mounted('/var/lib/docker', 100), mounted('/srv', 101)],
+    '/srv/docker',
+  ],
   ['/var apart', [mounted('/', 50), mounted('/var', 400)], '/var/lib/docker'],
   ['read-only', [mounted('/', 50), mounted('/iso', 900, { options: ['ro'] })], '/var/lib/docker'],
   [
@@ -32,7 +40,11 @@ test.each<[string, Mount[], string]>([
     [mounted('/', 50), mounted('/nfs', 9000, { type: 'nfs4', source: 'nas:/x' })],
     '/var/lib/docker',
   ],
-  ['in memory', [mounted('/', 50), mounted('/tmp', 900, { type: 'tmpfs', source: 'tmpfs' })], '/var/lib/docker'],
+  [
+    'in memory',
+    [mounted('/', 50), mounted('/tmp', 900, { type: 'tmpfs', source: 'tmpfs' })],
+    '/var/lib/docker',
+  ],
   [
     'a file mounted into a container',
     [mounted('/', 50), mounted('/etc/hosts', 900, { source: '/dev/vda', root: '/x/hosts' })],
@@ -58,7 +70,10 @@ test.each<[string, Mount[], string]>([
   ],
   [
     'a btrfs subvolume',
-    [mounted('/', 50), mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda', root: '/@srv', number: '0:41' })],
+    [
+      mounted('/', 50),
+      mounted('/srv', 900, { type: 'btrfs', source: '/dev/vda', root: '/@srv', number: '0:41' }),
+    ],
     '/srv/docker',
   ],
   [
@@ -80,9 +95,9 @@ test.each<[string, Mount[], string]>([
 
 test('a USB disk is not for data', () => {
   const stick = mounted('/media/stick', 900, { source: '/dev/sdb1' });
-  expect(choose([mounted('/', 50), stick], undefined, [aDevice('/dev/sdb1', { transport: 'usb' })]).mountPoint).toBe(
-    '/',
-  );
+  expect(
+    choose([mounted('/', 50), stick], undefined, [aDevice('/dev/sdb1', { transport: 'usb' })]).mountPoint,
+  ).toBe('/');
 });
 
 test('disks of the same size are equal', () => {

@@ -11,7 +11,10 @@ export const defaultDockerRoot = '/var/lib/docker';
 /** File systems of a local disk that Docker's overlay2 driver works on. */
 const suitable = ['ext4', 'xfs', 'btrfs', 'ext3'];
 
-/** Folders in which no disk for data is mounted: firmware, kernel interfaces, and files mounted by a container engine. */
+/**
+ * Folders in which no disk for data is mounted: firmware, kernel interfaces, and files mounted by
+ * a container engine.
+ */
 const reserved = ['/boot', '/dev', '/etc', '/proc', '/run', '/snap', '/sys', '/usr'];
 
 export interface DockerDisk {
@@ -19,20 +22,28 @@ export interface DockerDisk {
   readonly mountPoint: string;
   /** The folder on it that becomes Docker's root. */
   readonly root: string;
-  /** Other mount points of the disk, and those of disks of the same size: Docker is not moved from one of them to another. */
+  /**
+   * Other mount points of the disk, and those of disks of the same size: Docker is not moved from
+   * one of them to another.
+   */
   readonly equals: readonly string[];
-  /** The block device that the inventory names, where it is not mounted yet: it belongs at `mountPoint`. */
+  /**
+   * The block device that the inventory names, where it is not mounted yet: it belongs at
+   * `mountPoint`.
+   */
   readonly device?: string;
 }
 
 type Wanted = Pick<Variables['docker_root'], 'disk' | 'temporary_disk'>;
 
 /**
- * The disk that Docker's data belongs on (spec part 1, operating rules): the one that the inventory names, by mount point or block
- * device, or else the largest mounted, writable, local file system. A temporary disk is never the largest, and is refused by name
- * unless the inventory accepts it.
+ * The disk that Docker's data belongs on (spec part 1, operating rules): the one that the
+ * inventory names, by mount point or block device, or else the largest mounted, writable, local
+ * file system. A temporary disk is never the largest, and is refused by name unless the inventory
+ * accepts it.
  *
- * @param dataPath where a named block device that is not mounted gets mounted, and the databases have their folders
+ * @param dataPath where a named block device that is not mounted gets mounted, and the databases
+ * have their folders
  * @throws Problem when the named disk cannot be used, or when no disk can
  */
 export function dockerDisk(host: Host, wanted: Wanted, dataPath: string): DockerDisk {
@@ -42,7 +53,9 @@ export function dockerDisk(host: Host, wanted: Wanted, dataPath: string): Docker
   const size = Math.max(...usable.map((mount) => mount.size));
   const [largest, ...others] = usable.filter((mount) => mount.size === size);
   if (largest) return on(largest, mounts, others);
-  const temporary = mounts.flatMap((mount) => (isCandidate(mount, host) ? (whyTemporary(mount, host) ?? []) : []));
+  const temporary = mounts.flatMap((mount) =>
+    isCandidate(mount, host) ? (whyTemporary(mount, host) ?? []) : [],
+  );
   const but = temporary.length === 0 ? '' : `; temporary disks do not count: ${temporary.join(', ')}`;
   throw new Failure(`no mounted, writable, local disk was found for the data of Docker${but}`, {
     hint: 'mount a disk, or name one in the inventory: docker_root: { disk: … }',
@@ -59,11 +72,14 @@ function namedDisk(disk: string, wanted: Wanted, host: Host, dataPath: string): 
   if (mounted) return usableMount(mounted, wanted, host);
 
   if (!disk.startsWith('/dev/')) {
-    throw new Failure(`nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`, {
-      hint: `mount a disk there, or name a block device (/dev/…) or one of: ${usableMounts(host, dataPath)
-        .map(({ target }) => target)
-        .join(', ')}`,
-    });
+    throw new Failure(
+      `nothing is mounted at ${disk}, which the inventory names as the disk for the data of Docker`,
+      {
+        hint: `mount a disk there, or name a block device (/dev/…) or one of: ${usableMounts(host, dataPath)
+          .map(({ target }) => target)
+          .join(', ')}`,
+      },
+    );
   }
   refuseTemporary(disk, device && whyDevicesAreTemporary([device], host), wanted);
   const taken = mounts.find(({ target }) => target === dataPath);
@@ -76,7 +92,11 @@ function namedDisk(disk: string, wanted: Wanted, host: Host, dataPath: string): 
 }
 
 /** The mount of a whole device rather than that of a folder of it. */
-function mountOfDevice(disk: string, device: BlockDevice | undefined, mounts: readonly Mount[]): Mount | undefined {
+function mountOfDevice(
+  disk: string,
+  device: BlockDevice | undefined,
+  mounts: readonly Mount[],
+): Mount | undefined {
   const mountedAt = device?.mountpoints.find((target) => target.startsWith('/'));
   const all = mounts.filter(
     ({ source, target, number }) =>
@@ -90,9 +110,14 @@ function mountOfDevice(disk: string, device: BlockDevice | undefined, mounts: re
 
 function usableMount(mount: Mount, wanted: Wanted, host: Host): DockerDisk {
   const refuse = (why: string, hint: string) =>
-    new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, { hint });
+    new Failure(`${mount.target}, which the inventory names as the disk for the data of Docker, ${why}`, {
+      hint,
+    });
   if (!isWritable(mount)) {
-    throw refuse('is mounted read-only', 'mount the disk read-write, or name another disk: docker_root: { disk: … }');
+    throw refuse(
+      'is mounted read-only',
+      'mount the disk read-write, or name another disk: docker_root: { disk: … }',
+    );
   }
   if (!suitable.includes(mount.type))
     throw refuse(
@@ -137,13 +162,17 @@ function on(chosen: Mount, mounts: readonly Mount[], equal: readonly Mount[]): D
 }
 
 /**
- * Each file system once, in the order of mount points. The mount of a whole one comes before those of its folders. What is mounted as the
- * directory of a database is for PostgreSQL alone, which makes no database beside other files.
+ * Each file system once, in the order of mount points. The mount of a whole one comes before those
+ * of its folders. What is mounted as the directory of a database is for PostgreSQL alone, which
+ * makes no database beside other files.
  */
 function usableMounts(host: Host, dataPath: string): Mount[] {
-  const isOfDatabase = ({ target }: Mount) => dataNames.some((name) => isWithin(target, `${dataPath}/${name}`));
+  const isOfDatabase = ({ target }: Mount) =>
+    dataNames.some((name) => isWithin(target, `${dataPath}/${name}`));
   const usable = host.mounts
-    .filter((mount) => !isOfDatabase(mount) && isCandidate(mount, host) && whyTemporary(mount, host) === undefined)
+    .filter(
+      (mount) => !isOfDatabase(mount) && isCandidate(mount, host) && whyTemporary(mount, host) === undefined,
+    )
     .toSorted((a, b) => (a.target < b.target ? -1 : 1));
   const wholeFirst = usable.toSorted((a, b) => Number(b.root === '/') - Number(a.root === '/'));
   const first = (mount: Mount) => wholeFirst.find((other) => isSameFileSystem(other, mount));

@@ -4,7 +4,10 @@ import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { containersMayOpen } from './open-files.ts';
 
-/** What /proc says of containerd: lines of a real host, of its limits, its status and its user namespace. */
+/**
+ * What /proc says of containerd: lines of a real host, of its limits, its status and its user
+ * namespace.
+ */
 const process = (hard: string, capabilities: string, users = '         0          0 4294967295') =>
   `Limit                     Soft Limit           Hard Limit           Units
 Max processes             unlimited            unlimited            processes
@@ -17,7 +20,8 @@ ${users}
 `;
 const all = '000001ffffffffff';
 const withoutResource = '000001fffeffffff';
-const words = (own: number) => drift(`the engine may have ${own} itself, and may not raise limits, as in a container`);
+const words = (own: number) =>
+  drift(`the engine may have ${own} itself, and may not raise limits, as in a container`);
 
 test.each([
   ['Ubuntu 24.04', '1073741816', process('524288', all), ok],

@@ -1,13 +1,17 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { drift, expectation, ok, type Resource, type Verdict } from '../../engine/resource/resource.ts';
 
-/** Its number among the capabilities of Linux. With it a process may raise any limit, up to fs.nr_open. */
+/**
+ * Its number among the capabilities of Linux. With it a process may raise any limit, up to
+ * fs.nr_open.
+ */
 const sysResource = 24n;
 
 /**
- * The engine may give its containers so many open files. If it may not, it does not start them: "error setting rlimit type 7: operation
- * not permitted". That is so above the kernel's fs.nr_open, and above the engine's own limit where the host is a container that may not
- * raise limits.
+ * The engine may give its containers so many open files. If it may not, it does not start them:
+ * "error setting rlimit type 7: operation not permitted". That is so above the kernel's
+ * fs.nr_open, and above the engine's own limit where the host is a container that may not raise
+ * limits.
  *
  * @param wanted the largest limit in the Compose file
  */
@@ -19,7 +23,8 @@ export function containersMayOpen(wanted: number): Resource {
 }
 
 async function judge(host: Reader, wanted: number): Promise<Verdict> {
-  // The engine starts containers by containerd. Before both are installed, what init may do is what they may do later.
+  // The engine starts containers by containerd. Before both are installed, what init may do is
+  // what they may do later.
   const [kernel, engine] = await Promise.all([
     host.$`cat /proc/sys/fs/nr_open`,
     host.$`
@@ -34,7 +39,8 @@ async function judge(host: Reader, wanted: number): Promise<Verdict> {
 }
 
 /**
- * @param text limits, status and uid_map of a process; in a user namespace of its own a capability raises no limit
+ * @param text limits, status and uid_map of a process; in a user namespace of its own a capability
+ * raises no limit
  */
 function mayRaiseLimits(text: string): boolean {
   const [, capabilities = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(text) ?? [];

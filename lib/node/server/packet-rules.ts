@@ -29,7 +29,10 @@ export async function publishedPorts(
   });
 }
 
-/** An RPC server that reads another replica now, or the server itself, needs this one until its turn: role replica-firewall ends it. */
+/**
+ * An RPC server that reads another replica now, or the server itself, needs this one until its
+ * turn: role replica-firewall ends it.
+ */
 export async function publishedPortsInTurn(context: Context<Variables>): Promise<Resource> {
   const rules = await publishedPorts(context);
   if (!context.host.groups.includes('replica')) return rules;

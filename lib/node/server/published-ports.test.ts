@@ -35,8 +35,12 @@ test('a process or another container that has it is named', async () => {
   expect(await verdictFor(nginx, '')).toEqual(
     drift('port 5432 is held by nginx (process 813) and nginx (process 812)'),
   );
-  expect(await verdictFor(proxy, byDocker('old-db'))).toEqual(drift('port 5432 is held by the container old-db'));
-  expect(await verdictFor('', byDocker('old-db'))).toEqual(drift('port 5432 is held by the container old-db'));
+  expect(await verdictFor(proxy, byDocker('old-db'))).toEqual(
+    drift('port 5432 is held by the container old-db'),
+  );
+  expect(await verdictFor('', byDocker('old-db'))).toEqual(
+    drift('port 5432 is held by the container old-db'),
+  );
   expect(await verdictFor('LISTEN 0 511 0.0.0.0:5432 0.0.0.0:*\n', '')).toEqual(
     drift('port 5432 is held by an unknown process'),
   );

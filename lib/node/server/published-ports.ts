@@ -8,7 +8,10 @@ export interface PublishedPort {
   readonly container: string;
 }
 
-/** Whether only the container that a port is for listens on it. The commands name no port, so all ports share one of each. */
+/**
+ * Whether only the container that a port is for listens on it. The commands name no port, so all
+ * ports share one of each.
+ */
 export async function portIsFree(host: Reader, { port, container }: PublishedPort): Promise<Verdict> {
   const [listening, publishing] = await Promise.all([
     // Without ss, the kernel's own table shows that something listens, but not which process.
@@ -39,7 +42,8 @@ function listensOn(line: string, port: number): boolean {
 /**
  * The containers that publish a TCP port of the host.
  *
- * @param lines of a name and `0.0.0.0:5432->5432/tcp, :::8000-8005->8000-8005/tcp, 9091/tcp`; a port without an arrow is not published
+ * @param lines of a name and `0.0.0.0:5432->5432/tcp, :::8000-8005->8000-8005/tcp, 9091/tcp`; a
+ * port without an arrow is not published
  */
 function publishersOf(lines: readonly string[], port: number): string[] {
   return lines.flatMap((line) => {

@@ -15,7 +15,10 @@ export function poolDbHasItsLead(next: 'sync' | 'json-rpc'): Resource {
   return hasRunFor(`pool-db has run for ${poolDbLead} seconds before ${next} starts`, 'pool-db', poolDbLead);
 }
 
-/** Docker starts a component again and again that ends at its start, as the node does when layer 1 does not answer. */
+/**
+ * Docker starts a component again and again that ends at its start, as the node does when layer 1
+ * does not answer.
+ */
 export function staysUp(container: string): Resource {
   return hasRunFor(`${container} stays up`, container, settled);
 }

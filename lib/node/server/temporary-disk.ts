@@ -2,8 +2,9 @@ import type { BlockDevice, Mount } from '../../engine/host/facts/facts.ts';
 import { allBeneath, devicesOf, type Host, isNvme, isSameFileSystem } from './beneath.ts';
 
 /**
- * Models of disks that a cloud empties when the server is stopped, moved or resized. Amazon: "SSD instance store volumes"; Azure:
- * "Temp NVMe disks", and azure-vm-utils' rules for udev; Google: "Local SSD disks", and the guest environment's rules.
+ * Models of disks that a cloud empties when the server is stopped, moved or resized. Amazon: "SSD
+ * instance store volumes"; Azure: "Temp NVMe disks", and azure-vm-utils' rules for udev; Google:
+ * "Local SSD disks", and the guest environment's rules.
  */
 const temporaryModels = [
   /^Amazon EC2 NVMe Instance Storage/i,
@@ -21,7 +22,10 @@ const lastingModels = [
   /^Alibaba Cloud Elastic Block Storage/i,
 ];
 
-/** Clouds whose every lasting NVMe disk has a model of its own, by the maker of the machine. What is not one of these is temporary. */
+/**
+ * Clouds whose every lasting NVMe disk has a model of its own, by the maker of the machine. What
+ * is not one of these is temporary.
+ */
 const cloudsWithModels = [/^Amazon EC2/, /^Google/, /^Alibaba Cloud/];
 
 /** Links that the rules of a cloud make for a temporary disk and its partitions. */
@@ -29,8 +33,9 @@ const temporaryLinks =
   /^\/dev\/disk\/(cloud\/azure_resource|azure\/(resource|local\/|temp\/)|by-id\/(google-local-|nvme-Amazon_EC2_NVMe_Instance_Storage))/;
 
 /**
- * Where Hyper-V has the temporary disk of Azure, as its agent's rules for udev find it: the second IDE disk of a machine of
- * generation 1, and the second disk of the first SCSI controller of one of generation 2.
+ * Where Hyper-V has the temporary disk of Azure, as its agent's rules for udev find it: the second
+ * IDE disk of a machine of generation 1, and the second disk of the first SCSI controller of one
+ * of generation 2.
  */
 const azureResource =
   /\/(00000000-0001-[^/]*\/host\d+|f8b3781a-1e82-4818-a1c3-63d806ec15bb\/host\d+\/target[\d:]+\/\d+:\d+:\d+:1)\//i;
@@ -56,16 +61,19 @@ export function whyTemporary(mount: Mount, host: Host): string | undefined {
   if (warned) return `${warned.target}/DATALOSS_WARNING_README.txt says that its data will be lost`;
   const targets = [mount, ...same].map(({ target }) => target);
   const entry = host.fstab.find(
-    ({ source, target }) => targets.includes(target) && /azure_resource|azure\/resource|ephemeral\d/.test(source),
+    ({ source, target }) =>
+      targets.includes(target) && /azure_resource|azure\/resource|ephemeral\d/.test(source),
   );
   if (entry) return `/etc/fstab mounts ${entry.source} at ${entry.target}`;
-  if (allBeneath(devices, host).some(({ model }) => lastingModels.some((known) => known.test(model)))) return undefined;
+  if (allBeneath(devices, host).some(({ model }) => lastingModels.some((known) => known.test(model))))
+    return undefined;
   const byCloudInit = host.fstab.find(
     ({ target, options }) =>
       targets.includes(target) && cloudInitPlaces.includes(target) && options.includes('comment=cloudconfig'),
   );
   return (
-    byCloudInit && `cloud-init has mounted it at ${byCloudInit.target}, where it mounts the cloud's temporary disk`
+    byCloudInit &&
+    `cloud-init has mounted it at ${byCloudInit.target}, where it mounts the cloud's temporary disk`
   );
 }
 

@@ -5,8 +5,8 @@ import type { Variables } from '../variables/variables.ts';
 export const timesyncd = 'systemd-timesyncd';
 
 /**
- * Systemd-timesyncd is enough where it is enabled and has synchronised the clock. Time servers of the inventory are for chrony: with them
- * the host is not asked.
+ * Systemd-timesyncd is enough where it is enabled and has synchronised the clock. Time servers of
+ * the inventory are for chrony: with them the host is not asked.
  */
 export async function timesyncdIsEnough(host: Reader, { time_servers }: Pick<Variables, 'time_servers'>) {
   if (time_servers.length > 0) return false;

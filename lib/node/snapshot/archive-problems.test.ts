@@ -44,7 +44,11 @@ test.each([
     { ...goodProver, date: '2024-04-30' },
     ['the archives are of 2024-04-30, and the inventory says 2024-05-01'],
   ],
-  [goodProver, good, ['the two archives are swapped: the state archive holds state.nodes (database prover_db)']],
+  [
+    goodProver,
+    good,
+    ['the two archives are swapped: the state archive holds state.nodes (database prover_db)'],
+  ],
   [good, good, ['http://snapshots/prover holds no table state.nodes (it is of database state_db)']],
   [
     { ...good, serverMajor: 14 },
@@ -57,7 +61,10 @@ test.each([
 
 test('another kind of file is named as what it is', () => {
   const found = archiveProblems(
-    { archive: archive('state', 'state.l2block'), header: { format: 'other', description: 'a web page (HTML)' } },
+    {
+      archive: archive('state', 'state.l2block'),
+      header: { format: 'other', description: 'a web page (HTML)' },
+    },
     { archive: archive('prover', 'state.nodes'), header: goodProver },
     '2024-05-01',
   );

@@ -9,7 +9,10 @@ interface Opened {
   readonly header: DumpHeader | NotADump;
 }
 
-/** What is wrong with two archives, by their beginnings; nothing where they fit each other and the inventory. */
+/**
+ * What is wrong with two archives, by their beginnings; nothing where they fit each other and the
+ * inventory.
+ */
 export function archiveProblems(state: Opened, prover: Opened, date: string): readonly string[] {
   const [first, second] = [state.header, prover.header];
   if (first.format === 'other' || second.format === 'other') {
@@ -34,7 +37,9 @@ export function archiveProblems(state: Opened, prover: Opened, date: string): re
 
 function tableProblems(archive: Archive, header: DumpHeader): string[] {
   if (!header.complete || header.tables.includes(archive.table)) return [];
-  return [`${withoutQuery(archive.url)} holds no table ${archive.table} (it is of database ${header.database})`];
+  return [
+    `${withoutQuery(archive.url)} holds no table ${archive.table} (it is of database ${header.database})`,
+  ];
 }
 
 function versionProblems({ url }: Archive, { serverMajor, dumpMajor }: DumpHeader): string[] {

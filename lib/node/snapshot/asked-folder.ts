@@ -4,7 +4,8 @@ import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /**
- * The folder for a snapshot that option --to names, `/FOLDER` on the Database+Sync server or `HOST:/FOLDER`.
+ * The folder for a snapshot that option --to names, `/FOLDER` on the Database+Sync server or
+ * `HOST:/FOLDER`.
  *
  * @returns undefined in a run that takes no snapshot
  * @throws Problem for a folder on another host than that of the run

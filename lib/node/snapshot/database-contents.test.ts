@@ -7,7 +7,13 @@ const mark = (restore: string, table: number | null, sha256 = 'aa') =>
   JSON.stringify({ restore, sha256, snapshot: '2024-05-01', table });
 
 /** What templates/host/database-contents.sql reads. */
-type Row = readonly [mark: string | null, table: number | null, size: number, allTables: number, writers: number];
+type Row = readonly [
+  mark: string | null,
+  table: number | null,
+  size: number,
+  allTables: number,
+  writers: number,
+];
 
 const database = (name: string): SnapshotDatabase => ({
   archive: { store: 'state', url: 'http://x/y', sha256: 'aa', path: `/data/${name}`, table: 'state.t' },

@@ -12,17 +12,21 @@ import { archivesOf } from './snapshot.ts';
 const query = readFileSync(new URL('../../../templates/host/database-contents.sql', import.meta.url), 'utf8');
 
 /**
- * The proof that a database holds a snapshot that we restored is in the database itself: a line of JSON in the comment on it, which
- * templates/host/restore-snapshot.sh writes. It names the archive by its SHA-256 and the restored table by its object id. So it outlives
- * what the restore tool drops, and yet ends with the data: a table that is created again has another id. `pg_dump` of the database
- * does not include it.
+ * The proof that a database holds a snapshot that we restored is in the database itself: a line of
+ * JSON in the comment on it, which templates/host/restore-snapshot.sh writes. It names the archive
+ * by its SHA-256 and the restored table by its object id. So it outlives what the restore tool
+ * drops, and yet ends with the data: a table that is created again has another id. `pg_dump` of
+ * the database does not include it.
  */
 const markSchema = z.object({
   restore: z.enum(['started', 'complete']),
   sha256: z.string(),
   /** Day of the snapshot. */
   snapshot: z.string(),
-  /** Object id of the archive's main table when the mark was made; null where there was no such table. */
+  /**
+   * Object id of the archive's main table when the mark was made; null where there was no such
+   * table.
+   */
   table: z.number().nullable(),
 });
 
@@ -55,7 +59,10 @@ export function databasesOf(vars: Variables): SnapshotDatabases {
   };
 }
 
-/** Reads what one database holds. It counts all tables of the schema, as a restore drops all of them. */
+/**
+ * Reads what one database holds. It counts all tables of the schema, as a restore drops all of
+ * them.
+ */
 async function readContents(host: Reader, { archive, target }: SnapshotDatabase): Promise<Contents> {
   const [result, container] = await Promise.all([
     host.sql(target, query.replaceAll(":'table'", sqlLiteral(archive.table))),
@@ -70,7 +77,8 @@ async function readContents(host: Reader, { archive, target }: SnapshotDatabase)
   if (mark?.restore === 'complete' && isSameTable && Number(size) > 0) {
     return { is: 'restored', sha256: mark.sha256, snapshot: mark.snapshot };
   }
-  // A restore fills the table in one transaction. More of them are a node's: after our restore failed, somebody restored in another way.
+  // A restore fills the table in one transaction. More of them are a node's: after our restore
+  // failed, somebody restored in another way.
   if (mark?.restore === 'started' && Number(writers) <= 1) return { is: 'interrupted' };
   return { is: Number(allTables) > 0 ? 'foreign' : 'empty' };
 }
@@ -88,8 +96,9 @@ export interface Assessment {
 }
 
 /**
- * Reads both databases and decides what to do. Restored databases are kept, even when the inventory names another snapshot by now, and
- * data that we did not restore are never dropped, unless the inventory says that what is there may be replaced.
+ * Reads both databases and decides what to do. Restored databases are kept, even when the
+ * inventory names another snapshot by now, and data that we did not restore are never dropped,
+ * unless the inventory says that what is there may be replaced.
  */
 export async function assessDatabases(
   host: Reader,
@@ -103,12 +112,14 @@ export async function assessDatabases(
   const unreachable = both.find((contents) => contents.is === 'unreachable');
   if (unreachable) return { decision: 'wait', description, interrupted, verdict: unreachable.verdict };
   const [wantedState, wantedProver] = [state.archive.sha256, prover.archive.sha256];
-  const isWanted = (contents: Contents, sha256: string) => contents.is === 'restored' && contents.sha256 === sha256;
+  const isWanted = (contents: Contents, sha256: string) =>
+    contents.is === 'restored' && contents.sha256 === sha256;
   const keep =
     both.every(({ is }) => is === 'restored') &&
     ((isWanted(both[0], wantedState) && isWanted(both[1], wantedProver)) || !replaceExisting);
   if (keep) return { decision: 'keep', description, interrupted, verdict: ok };
-  // Our restore marks one database as complete before the other: a complete one beside a started one is still our own work.
+  // Our restore marks one database as complete before the other: a complete one beside a started
+  // one is still our own work.
   const holdsData = has('foreign') || (has('restored') && !interrupted);
   const decision = holdsData && !replaceExisting ? 'refuse' : 'restore';
   return { decision, description, interrupted, verdict: drift(description) };

@@ -15,8 +15,14 @@ const hosts = [
 ] as unknown as InventoryHost<Variables>[];
 const unused = databasesAreUnused({ state: database('state_db'), prover: database('prover_db') }, hosts);
 
-/** A host with such containers and clients. Its databases hold foreign data, or what the mark says. */
-function using(containers: string, clients: readonly string[], more: { mark?: string; active?: string } = {}) {
+/**
+ * A host with such containers and clients. Its databases hold foreign data, or what the mark says.
+ */
+function using(
+  containers: string,
+  clients: readonly string[],
+  more: { mark?: string; active?: string } = {},
+) {
   return fakeHost([[/docker ps/, containers]], {
     unit: async () => ({ ...stoppedUnit, active: more.active ?? 'inactive' }),
     sql: async (_, query): Promise<SqlResult> =>
@@ -32,7 +38,9 @@ test.each([
   ['prover', ['10.0.0.2', '172.18.0.1'], 'they are used by prover on h, rpc-1 (10.0.0.2)'],
 ])('what uses them is named before anything is downloaded: %j %j', async (containers, clients, note) => {
   expect(await unused.check(using(containers, clients))).toEqual({ is: 'drift', differences: [], note });
-  expect(unused.hint).toBe('stop sync, json-rpc, prover on all hosts first: docker stop sync json-rpc prover');
+  expect(unused.hint).toBe(
+    'stop sync, json-rpc, prover on all hosts first: docker stop sync json-rpc prover',
+  );
 });
 
 test('databases that nobody uses, or that a restore of ours is filling, are unused', async () => {
@@ -48,6 +56,9 @@ test('it is unknown while the database does not answer', async () => {
 
 test('a database that runs and does not answer is named with its reason', async () => {
   const error = 'FATAL:  the database system is starting up';
-  const host = fakeHost([], { container: async () => runningContainer, sql: async () => ({ ok: false, error }) });
+  const host = fakeHost([], {
+    container: async () => runningContainer,
+    sql: async () => ({ ok: false, error }),
+  });
   expect(await unused.check(host)).toEqual({ is: 'unknown', until: `state-db answers SQL: ${error}` });
 });

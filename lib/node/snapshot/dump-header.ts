@@ -1,7 +1,8 @@
 /**
- * The beginning of a snapshot archive. The archives are PostgreSQL custom-format dumps, in spite of their names: they begin with a
- * header (creation time, database, versions) and a table of contents, so a few KiB prove what is in hundreds of GiB. `pg_restore --list`
- * would need all of the table of contents, and would parse, as root, what has no verified SHA-256 yet.
+ * The beginning of a snapshot archive. The archives are PostgreSQL custom-format dumps, in spite
+ * of their names: they begin with a header (creation time, database, versions) and a table of
+ * contents, so a few KiB prove what is in hundreds of GiB. `pg_restore --list` would need all of
+ * the table of contents, and would parse, as root, what has no verified SHA-256 yet.
  */
 export interface DumpHeader {
   readonly format: 'custom';
@@ -14,7 +15,10 @@ export interface DumpHeader {
   readonly dumpMajor: number;
   /** Tables named so far, as `schema.table`. */
   readonly tables: readonly string[];
-  /** Whether the bytes held the whole table of contents, so that a table that is not named is not there. */
+  /**
+   * Whether the bytes held the whole table of contents, so that a table that is not named is not
+   * there.
+   */
   readonly complete: boolean;
 }
 
@@ -41,10 +45,15 @@ const signatures: readonly (readonly [description: string, test: (bytes: Buffer)
   ['a plain SQL script', matches(/PostgreSQL database dump|^\s*(SET|CREATE|--)/m)],
 ];
 
-/** Minor version of the archive format that PostgreSQL 12 to 15 write; the table of contents is read of this one. */
+/**
+ * Minor version of the archive format that PostgreSQL 12 to 15 write; the table of contents is
+ * read of this one.
+ */
 const tocMinor = 14;
 
-/** Reads an archive's own integers and strings. All methods throw a RangeError where the bytes end. */
+/**
+ * Reads an archive's own integers and strings. All methods throw a RangeError where the bytes end.
+ */
 class ArchiveReader {
   /** Size of an integer without its sign, bytes. */
   intSize = 4;

@@ -31,7 +31,12 @@ const policy = (candidate: string) => `golang-go:
         100 http://deb.debian.org/debian bookworm-backports/main amd64 Packages
 `;
 const debian12 = sound.distribution;
-const distribution = (id: string, version: string) => ({ id, version, codename: '', title: `${id} ${version}` });
+const distribution = (id: string, version: string) => ({
+  id,
+  version,
+  codename: '',
+  title: `${id} ${version}`,
+});
 
 test.each<[what: string, found: { go?: Answer; apt?: Answer }, on: typeof debian12, Verdict]>([
   ['an installed Go', { go: 'go version go1.21.13 linux/amd64\n', apt: policy('2:1.19~1') }, debian12, ok],

@@ -3,7 +3,11 @@ import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createReader } from '../../engine/host/reader.ts';
-import { connectLocally, processesWith, temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import {
+  connectLocally,
+  processesWith,
+  temporaryDirectory,
+} from '../../engine/host/testing/local-connection.ts';
 import type { SnapshotDatabase } from './database-contents.ts';
 import { restoreProgress } from './restore-progress.ts';
 
@@ -16,7 +20,10 @@ function databaseAt(path: string, bytes: number): SnapshotDatabase {
   };
 }
 
-/** A process of pg_restore's name that has a file open and has read so much of it: a stand-in, for it only waits. */
+/**
+ * A process of pg_restore's name that has a file open and has read so much of it: a stand-in, for
+ * it only waits.
+ */
 function readingProcess(path: string, bytes: number, ...words: string[]): void {
   const program = join(temporaryDirectory(), 'pg_restore');
   writeFileSync(program, '#!/bin/sh\nread -r _\n', { mode: 0o755 });

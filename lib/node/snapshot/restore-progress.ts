@@ -6,13 +6,17 @@ import type { SnapshotDatabase } from './database-contents.ts';
 const script = readFileSync(new URL('../../../templates/host/restore-progress.sh', import.meta.url), 'utf8');
 
 /**
- * How far a restore is: what is being copied or indexed, and how much of both archives was read. pg_restore itself does not report how
- * much it has read, so the kernel is asked; the host sees the processes of containers, too.
+ * How far a restore is: what is being copied or indexed, and how much of both archives was read.
+ * pg_restore itself does not report how much it has read, so the kernel is asked; the host sees
+ * the processes of containers, too.
  *
  * @param databases in the order in which they are restored
  * @returns bytes of the archives, compressed as they are
  */
-export async function restoreProgress(host: Reader, databases: readonly SnapshotDatabase[]): Promise<Progress> {
+export async function restoreProgress(
+  host: Reader,
+  databases: readonly SnapshotDatabase[],
+): Promise<Progress> {
   const paths = databases.map(({ archive }) => archive.path);
   const [what, readers, ...files] = await Promise.all([
     phase(host, databases),

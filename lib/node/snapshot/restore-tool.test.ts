@@ -21,7 +21,9 @@ const fromSource = {
 } as unknown as Variables;
 
 test('a Go that is too old is reported with both versions, and with what to do', async () => {
-  const isNewEnough = restoreTool(fromSource, '/x').resources.find(({ name }) => name === 'Go is 1.21 or later');
+  const isNewEnough = restoreTool(fromSource, '/x').resources.find(
+    ({ name }) => name === 'Go is 1.21 or later',
+  );
   if (!isNewEnough) throw new Error('it is missing');
   await expect(
     applyDrift(fakeHost([[/go version/, 'go version go1.19.8 linux/amd64\n']]), isNewEnough),
@@ -44,11 +46,14 @@ test.each([
 });
 
 test('a tool from another repository is built again', async () => {
-  const built = restoreTool(fromSource, '/x').resources.find(({ name }) => name === 'restore tool is built from v1');
+  const built = restoreTool(fromSource, '/x').resources.find(
+    ({ name }) => name === 'restore tool is built from v1',
+  );
   const hostWith = (url: string) =>
     fakeHost([[/./, { exitCode: 1 }]], {
       stat: async () => ({ type: 'file', mode: 0o755, owner: 'root', group: 'root', size: 1 }) as never,
-      read: async () => Buffer.from(`[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n\tfetch = +refs\n`),
+      read: async () =>
+        Buffer.from(`[core]\n\tbare = false\n[remote "origin"]\n\turl = ${url}\n\tfetch = +refs\n`),
     });
   expect(await built?.check(hostWith('https://git.example/node'))).toEqual(ok);
   expect(await built?.check(hostWith('"https://git.example/a#b"'))).toEqual(ok);
@@ -79,10 +84,14 @@ test.skipIf(!canBuild)(
   180_000,
 );
 
-/** A small program with what makes the node hard to build: the stand-in's Makefile, and the package that the linker refuses. */
+/**
+ * A small program with what makes the node hard to build: the stand-in's Makefile, and the package
+ * that the linker refuses.
+ */
 function sourceRepository(folder: string): string {
   const standIn = fileURLToPath(new URL('../../../lab/standins/node', import.meta.url));
-  for (const part of ['Makefile', 'memsize']) cpSync(join(standIn, part), join(folder, part), { recursive: true });
+  for (const part of ['Makefile', 'memsize'])
+    cpSync(join(standIn, part), join(folder, part), { recursive: true });
   writeFileSync(join(folder, 'go.mod'), 'module rpc-lab/node\n\ngo 1.19\n');
   writeFileSync(
     join(folder, 'main.go'),

@@ -3,14 +3,27 @@ import { basename } from 'node:path';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { dockerImage, job, packages, skipWhen } from '../../engine/resource/kinds.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goHint, goPackage, installedGo, judgeGo } from './go.ts';
 import { snapshotDirectory } from './snapshot.ts';
 
-const buildScript = readFileSync(new URL('../../../templates/host/build-restore-tool.sh', import.meta.url), 'utf8');
+const buildScript = readFileSync(
+  new URL('../../../templates/host/build-restore-tool.sh', import.meta.url),
+  'utf8',
+);
 
-/** Default number of parallel jobs of pg_restore for one archive: the state database has about as many large tables. */
+/**
+ * Default number of parallel jobs of pg_restore for one archive: the state database has about as
+ * many large tables.
+ */
 const defaultJobs = 4;
 
 /** The program that restores a snapshot. */
@@ -22,11 +35,13 @@ export interface RestoreTool {
 }
 
 /**
- * The program that `snapshot.restore_with` names: `image` runs the node's own `restore` in its image, which has the PostgreSQL 15 client
- * too; `source` builds it on the host (spec, Snapshot recovery); `pg_restore` is that of role client-tools.
+ * The program that `snapshot.restore_with` names: `image` runs the node's own `restore` in its
+ * image, which has the PostgreSQL 15 client too; `source` builds it on the host (spec, Snapshot
+ * recovery); `pg_restore` is that of role client-tools.
  *
  * @param configuration path of snapshot_restore.toml
- * @throws TypeError for `source` without snapshot.source. Validation refuses such an inventory before
+ * @throws TypeError for `source` without snapshot.source. Validation refuses such an inventory
+ * before
  */
 export function restoreTool(vars: Variables, configuration: string): RestoreTool {
   const { restore_with, restore_jobs, source } = vars.snapshot;
@@ -44,7 +59,8 @@ export function restoreTool(vars: Variables, configuration: string): RestoreTool
         },
       };
     case 'source': {
-      if (!source) throw new TypeError('snapshot.source is not set, and the restore tool is to be built from source');
+      if (!source)
+        throw new TypeError('snapshot.source is not set, and the restore tool is to be built from source');
       const places = placesOf(vars, source);
       return {
         resources: builtFromSource(source, places),
@@ -70,17 +86,22 @@ function placesOf(vars: Pick<Variables, 'paths' | 'node_binary'>, { ref }: Sourc
   return { source: `${directory}/source`, tool };
 }
 
-/** Whether the host has the tool of `snapshot.source` already: then the repository is not needed. */
+/**
+ * Whether the host has the tool of `snapshot.source` already: then the repository is not needed.
+ */
 export function restoreToolIsBuilt(vars: Pick<Variables, 'paths' | 'node_binary'>, source: Source) {
   return (host: Reader) => isBuilt(host, source, placesOf(vars, source));
 }
 
 async function isBuilt(host: Reader, { repository }: Source, { source, tool }: Places): Promise<Verdict> {
   const [file, git] = await Promise.all([host.stat(tool), host.read(`${source}/.git/config`)]);
-  if (!file || (file.mode & 0o100) === 0) return drift([{ what: 'restore tool', was: 'absent', wanted: tool }]);
+  if (!file || (file.mode & 0o100) === 0)
+    return drift([{ what: 'restore tool', was: 'absent', wanted: tool }]);
   // Git quotes an address with special characters: such a one is not compared.
   const from = /^\s*url = ([^"\\\n]*)$/m.exec(git?.toString() ?? '')?.[1] ?? repository;
-  return from === repository ? ok : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
+  return from === repository
+    ? ok
+    : drift([{ what: 'source of the restore tool', was: from, wanted: repository }]);
 }
 
 function builtFromSource(source: Source, places: Places): Resource[] {
@@ -93,7 +114,8 @@ function builtFromSource(source: Source, places: Places): Resource[] {
     job(`restore tool is built from ${ref}`, {
       unit: 'rpc-playbooks-build-restore-tool',
       script:
-        shellSettings({ REPOSITORY: repository, REF: ref, SOURCE: places.source, TOOL: places.tool }) + buildScript,
+        shellSettings({ REPOSITORY: repository, REF: ref, SOURCE: places.source, TOOL: places.tool }) +
+        buildScript,
       done: (host) => isBuilt(host, source, places),
     }),
   ];

@@ -21,7 +21,10 @@ const restoreUnit = 'rpc-node-restore';
 const howToReplace =
   'to drop what is there and restore the snapshot, set snapshot: { replace_existing: true } in the inventory';
 
-/** A database with data that we did not restore is left alone, unless the inventory says that it may be replaced. */
+/**
+ * A database with data that we did not restore is left alone, unless the inventory says that it
+ * may be replaced.
+ */
 export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExisting: boolean): Resource {
   return expectation('databases hold no data that a restore would destroy', {
     check: async (host) => {
@@ -34,8 +37,8 @@ export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExis
 }
 
 /**
- * Nothing uses databases that are to be replaced. The restore itself refuses as well; this check comes before the archives are
- * downloaded, which takes hours.
+ * Nothing uses databases that are to be replaced. The restore itself refuses as well; this check
+ * comes before the archives are downloaded, which takes hours.
  *
  * @param hosts of the inventory, to name the clients
  */
@@ -44,7 +47,9 @@ export function databasesAreUnused(
   hosts: readonly Pick<InventoryHost<Variables>, 'name' | 'connection'>[],
 ): Resource {
   const { container } = databases.state.target;
-  const names = [databases.state, databases.prover].map(({ target }) => sqlLiteral(target.database)).join(', ');
+  const names = [databases.state, databases.prover]
+    .map(({ target }) => sqlLiteral(target.database))
+    .join(', ');
   const clientsQuery = `select distinct host(client_addr) from pg_stat_activity where datname in (${names}) and client_addr is not null`;
   return expectation('nothing uses the databases that are to be replaced', {
     check: async (host) => {
@@ -61,7 +66,9 @@ export function databasesAreUnused(
       if (!clients.ok) return unknownWithoutAnswer(container, state, clients.error);
       const running = containers.lines().filter((name) => databaseClients.includes(name));
       const others = clients.rows.flatMap(([address]) => {
-        const known = hosts.find(({ connection }) => connection.type === 'ssh' && connection.address === address);
+        const known = hosts.find(
+          ({ connection }) => connection.type === 'ssh' && connection.address === address,
+        );
         if (known) return [`${known.name} (${address})`];
         // Addresses of this host's containers mean nothing to an operator.
         return address && running.length === 0 ? [address] : [];
@@ -73,7 +80,9 @@ export function databasesAreUnused(
   });
 }
 
-/** Both databases hold a complete snapshot: by their contents, not by how the restore tool ended. */
+/**
+ * Both databases hold a complete snapshot: by their contents, not by how the restore tool ended.
+ */
 export function snapshotIsRestored(databases: SnapshotDatabases, tool: RestoreTool, vars: Variables): Work {
   const { state, prover } = databases;
   const { snapshot, credentials } = vars;

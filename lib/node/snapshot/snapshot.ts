@@ -1,6 +1,13 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { askHttp, withoutQuery } from '../../engine/resource/network/http.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import { archiveName } from '../variables/archive-name.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -8,7 +15,10 @@ import type { Archive } from './archive.ts';
 import { archiveProblems } from './archive-problems.ts';
 import { readDumpHeader } from './dump-header.ts';
 
-/** How much of an archive is read before its download: the header, and usually all of the table of contents. Bytes. */
+/**
+ * How much of an archive is read before its download: the header, and usually all of the table of
+ * contents. Bytes.
+ */
 const beginning = 64 * 1024;
 
 /** A restored database, with its indexes, takes this many times the size of its archive. */
@@ -21,9 +31,13 @@ export function snapshotDirectory({ paths }: Pick<Variables, 'paths'>): string {
   return `${paths.data}/snapshot`;
 }
 
-/** The two archives, under the spec's names for each network: the restore tool accepts `.sql.tar.gz` only. */
+/**
+ * The two archives, under the spec's names for each network: the restore tool accepts
+ * `.sql.tar.gz` only.
+ */
 export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot'>): Archives {
-  const path = (store: 'state' | 'prover') => `${snapshotDirectory(vars)}/${archiveName(vars.network.kind, store)}`;
+  const path = (store: 'state' | 'prover') =>
+    `${snapshotDirectory(vars)}/${archiveName(vars.network.kind, store)}`;
   return {
     state: { store: 'state', ...vars.snapshot.state, path: path('state'), table: 'state.l2block' },
     prover: { store: 'prover', ...vars.snapshot.prover, path: path('prover'), table: 'state.nodes' },
@@ -31,21 +45,28 @@ export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot
 }
 
 /**
- * Both archives are the right kind of file, of PostgreSQL 15 and of the same day. Their first bytes, read by a range request, show
- * it before hundreds of gigabytes are downloaded.
+ * Both archives are the right kind of file, of PostgreSQL 15 and of the same day. Their first
+ * bytes, read by a range request, show it before hundreds of gigabytes are downloaded.
  *
  * @param date the day in the inventory
  */
 export function archivesFit({ state, prover }: Archives, date: string): Resource {
   return expectation(`snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`, {
     check: async (host) => {
-      const [first, second] = await Promise.all([readBeginning(host, state.url), readBeginning(host, prover.url)]);
+      const [first, second] = await Promise.all([
+        readBeginning(host, state.url),
+        readBeginning(host, prover.url),
+      ]);
       if (first === noCurl || second === noCurl) return unknownUntil('curl is installed');
       const unreadable = [first, second].filter((answer) => typeof answer === 'string');
       if (unreadable.length > 0) return drift(unreadable.join('; '));
       const header = (answer: Buffer | string) => readDumpHeader(Buffer.from(answer));
       return judge(
-        archiveProblems({ archive: state, header: header(first) }, { archive: prover, header: header(second) }, date),
+        archiveProblems(
+          { archive: state, header: header(first) },
+          { archive: prover, header: header(second) },
+          date,
+        ),
       );
     },
     hint: whichArchives,
@@ -105,7 +126,9 @@ async function readContents(host: Reader, { path, table }: Archive): Promise<str
   const [file, list] = await Promise.all([host.stat(path), host.$`pg_restore --list ${path}`]);
   if (!file) return 'absent';
   if (!list.ok) return `${path}: ${list.stderr.trim()}`;
-  return list.stdout.includes(` TABLE ${table.replace('.', ' ')} `) ? 'fine' : `${path} holds no table ${table}`;
+  return list.stdout.includes(` TABLE ${table.replace('.', ' ')} `)
+    ? 'fine'
+    : `${path} holds no table ${table}`;
 }
 
 /** There is room for the archives and for the restored databases. */
@@ -121,7 +144,8 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
       if (state === noCurl || prover === noCurl) return unknownUntil('curl is installed');
       const unknown = [state, prover].filter((size) => typeof size === 'string');
       // That an archive cannot be downloaded is reported by its own check.
-      if (unknown.length > 0) return unknownUntil(`the sizes of both archives are known (${unknown.join('; ')})`);
+      if (unknown.length > 0)
+        return unknownUntil(`the sizes of both archives are known (${unknown.join('; ')})`);
       const needed = Number(state) + Number(prover);
       return needed <= Number(free.text())
         ? ok
@@ -132,13 +156,15 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
 }
 
 /**
- * @returns room for the rest of the download, and for the database, in bytes; or why it is not known
+ * @returns room for the rest of the download, and for the database, in bytes; or why it is not
+ * known
  */
 async function roomFor(host: Reader, { url, path }: Archive): Promise<number | string> {
   const [answer, whole, part] = await Promise.all([
     askArchive(host, url, 1),
     host.stat(path),
-    // Its blocks: with several connections the partial file has the length of the whole, with holes in it.
+    // Its blocks: with several connections the partial file has the length of the whole, with
+    // holes in it.
     host.$`stat -c '%b %B' ${`${path}.part`} 2>/dev/null`,
   ]);
   if (typeof answer === 'string') return answer;

@@ -11,8 +11,8 @@ const longestList = 4 * 1024 * 1024;
 const mostTags = 8;
 
 /**
- * Whether a Git repository has a tag or a branch, asked from the host before anything is built. A commit is in no list: it is not looked
- * for. So is nothing where the list cannot be read.
+ * Whether a Git repository has a tag or a branch, asked from the host before anything is built. A
+ * commit is in no list: it is not looked for. So is nothing where the list cannot be read.
  *
  * @param repository as git takes it: an address, or a path on the host
  */
@@ -21,26 +21,35 @@ export async function repositoryHas(host: Reader, repository: string, ref: strin
   const list = await (isHttp.test(repository) ? listByHttp(host, repository) : listByGit(host, repository));
   const tags = namesIn(list, 'tags');
   const all = [...tags, ...namesIn(list, 'heads')];
-  if (all.length === 0 || all.includes(ref) || all.includes(ref.replace(/^refs\/(?:tags|heads)\//, ''))) return ok;
+  if (all.length === 0 || all.includes(ref) || all.includes(ref.replace(/^refs\/(?:tags|heads)\//, '')))
+    return ok;
   const nearest = suggest(ref, tags);
   const shown = tags.toSorted(byVersion).slice(-mostTags);
   const some = nearest === undefined || shown.includes(nearest) ? shown : [nearest, ...shown];
   const rest = tags.length > some.length ? ' and others' : '';
-  return drift(`it has no tag or branch ${ref}; it has ${[...(some.length > 0 ? some : all)].join(', ')}${rest}`);
+  return drift(
+    `it has no tag or branch ${ref}; it has ${[...(some.length > 0 ? some : all)].join(', ')}${rest}`,
+  );
 }
 
 const isHttp = /^https?:/i;
 
 const byVersion = (one: string, other: string) => one.localeCompare(other, 'en', { numeric: true });
 
-/** The first address that git requests. `user@host:path` is git's short form of an ssh address; a plain path is on the host. */
+/**
+ * The first address that git requests. `user@host:path` is git's short form of an ssh address; a
+ * plain path is on the host.
+ */
 export function gitAddress(repository: string): string {
   if (isHttp.test(repository)) return `${repository.replace(/\/$/, '')}/info/refs?service=git-upload-pack`;
   const [, short] = /^(?:[^@/]+@)?([^:/]+):(?!\/\/)/.exec(repository) ?? [];
   return short === undefined ? repository : `ssh://${short}`;
 }
 
-/** The list that git asks for first: of a server of Git, or of one that serves the repository's files. */
+/**
+ * The list that git asks for first: of a server of Git, or of one that serves the repository's
+ * files.
+ */
 async function listByHttp(host: Reader, repository: string): Promise<string> {
   const answer = await askHttp(host, gitAddress(repository), { length: longestList, seconds: answerLimit });
   if (!answer.answered || answer.status === undefined || answer.status >= 300) return '';
@@ -55,7 +64,10 @@ async function listByGit(host: Reader, repository: string): Promise<string> {
   return list.ok ? list.stdout : '';
 }
 
-/** The names of one kind in a list: `HASH refs/tags/NAME`, an annotated tag a second time with `^{}` behind it. */
+/**
+ * The names of one kind in a list: `HASH refs/tags/NAME`, an annotated tag a second time with
+ * `^{}` behind it.
+ */
 function namesIn(list: string, kind: 'tags' | 'heads'): string[] {
   const found = list.matchAll(new RegExp(`[0-9a-f]{40}[ \\t]refs/${kind}/([^\\s\\0^]+)`, 'g'));
   return [...new Set([...found].map(([, name = '']) => name))];

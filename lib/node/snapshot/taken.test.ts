@@ -66,7 +66,9 @@ test.each([
   ['all:/data/s', '--to all:/data/s is on all, and this run is on db-1'],
   ['rpc-1:/data/s', '--to rpc-1:/data/s is on rpc-1, and this run is on db-1'],
 ])('--to names one host: %s on db-1', async (to, words) => {
-  await expect(async () => takeSnapshot.resources({ ...(await contextOf({})), given: { to } })).rejects.toThrow(words);
+  await expect(async () =>
+    takeSnapshot.resources({ ...(await contextOf({})), given: { to } }),
+  ).rejects.toThrow(words);
 });
 
 test('a folder without a host is on the Database+Sync server, whatever --limit says', async () => {

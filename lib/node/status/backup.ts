@@ -4,7 +4,9 @@ import { resultsFolder } from '../backup/folders.ts';
 import { missingData } from '../server/data-disks.ts';
 import { type Finding, fault, judgeMissing } from './judge.ts';
 
-/** The check of the repository runs each minute: results of an earlier time say nothing. Seconds. */
+/**
+ * The check of the repository runs each minute: results of an earlier time say nothing. Seconds.
+ */
 const oldest = 600;
 
 /** What is wrong with the backups, by the last check of the repository on its host. */

@@ -1,4 +1,7 @@
-/** What words of the node, and of the programs that it asks, mean for an operator. From the node's source (v3.1.0) and from runs. */
+/**
+ * What words of the node, and of the programs that it asks, mean for an operator. From the node's
+ * source (v3.1.0) and from runs.
+ */
 const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
   {
     words: /not a processor for this fork ?id|unsupported fork ?id|invalid fork ?id/i,

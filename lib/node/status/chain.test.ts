@@ -36,7 +36,10 @@ test('two hosts at the same block need no further request', async () => {
 
 test('a host that is behind is compared at its own block, and its first missing block shows since when', async () => {
   expect(await compared(chainUpTo(7), chainUpTo(10))).toEqual({
-    answer: { ok: true, value: { height: 7, same: true, here: 'block 7', there: 'block 7', missingSince: 16 } },
+    answer: {
+      ok: true,
+      value: { height: 7, same: true, here: 'block 7', there: 'block 7', missingSince: 16 },
+    },
     asked: [[], [7, 8]],
   });
   expect((await compared(chainUpTo(9), chainUpTo(10))).asked).toEqual([[], [9]]);

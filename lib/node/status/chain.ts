@@ -16,7 +16,10 @@ export interface Comparison {
   readonly same: boolean;
   readonly here: string;
   readonly there: string;
-  /** When the trusted sequencer made the first block that the host lacks; undefined where it lacks none. */
+  /**
+   * When the trusted sequencer made the first block that the host lacks; undefined where it lacks
+   * none.
+   */
   readonly missingSince: number | undefined;
 }
 
@@ -47,7 +50,8 @@ export function jsonRpcChain(host: Reader, url: string): ChainSource {
   };
 }
 
-const columns = 'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
+const columns =
+  'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
 
 /** The state database, which the synchronizer fills. */
 export function stateChain(host: Reader, state: SqlTarget): ChainSource {
@@ -60,7 +64,10 @@ export function stateChain(host: Reader, state: SqlTarget): ChainSource {
       if (!result.ok) return result;
       const [hash, ...numbers] = result.rows[0] ?? [];
       const [block, made = 0, batch, written] = numbers.map(Number);
-      return { ok: true, value: block === undefined ? undefined : { block, hash: hash ?? '', made, batch, written } };
+      return {
+        ok: true,
+        value: block === undefined ? undefined : { block, hash: hash ?? '', made, batch, written },
+      };
     },
   };
 }

@@ -13,8 +13,9 @@ export interface DiskUse {
 }
 
 /**
- * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a path that does not exist yet counts for
- * the file system that it will be on. A stopped engine is not asked, because that would start it.
+ * The file systems of some paths and of Docker's root, each once, as the disk alert reads them: a
+ * path that does not exist yet counts for the file system that it will be on. A stopped engine is
+ * not asked, because that would start it.
  */
 export async function readDisks(host: Reader, paths: readonly string[]): Promise<readonly DiskUse[]> {
   const output = await host.$({ timeoutSeconds: 15 })`sh -c ${script} disks ${paths}`;
@@ -24,7 +25,8 @@ export async function readDisks(host: Reader, paths: readonly string[]): Promise
 /**
  * Reads the output of df.
  *
- * @param lines of `df -P -k`: device, total KiB, used, available, use in per cent, mount point, which may hold spaces
+ * @param lines of `df -P -k`: device, total KiB, used, available, use in per cent, mount point,
+ * which may hold spaces
  */
 function diskUses(lines: readonly string[]): DiskUse[] {
   const seen = new Set<string>();
@@ -37,6 +39,14 @@ function diskUses(lines: readonly string[]): DiskUse[] {
     if (seen.has(id)) return [];
     seen.add(id);
     const bytes = (kibibytes: string | undefined) => Number(kibibytes) * 1024;
-    return [{ mount, size: bytes(size), used: bytes(used), available: bytes(available), usedPercent: Number(percent) }];
+    return [
+      {
+        mount,
+        size: bytes(size),
+        used: bytes(used),
+        available: bytes(available),
+        usedPercent: Number(percent),
+      },
+    ];
   });
 }

@@ -33,8 +33,16 @@ function judgeFirewall(text: string, at: number): readonly Finding[] {
   return [
     ...(value('loaded') === '1'
       ? []
-      : [fault('firewall-down', 'firewall', `its rules are not loaded: journalctl -u ${firewallUnit} has the reason`)]),
+      : [
+          fault(
+            'firewall-down',
+            'firewall',
+            `its rules are not loaded: journalctl -u ${firewallUnit} has the reason`,
+          ),
+        ]),
     ...(age > oldest ? [fault('firewall-unchecked', 'firewall', unchecked, { age })] : []),
-    ...(restored > 0 && ago < recent ? [note('firewall-flushed', 'firewall', words, { restored, ago, missed })] : []),
+    ...(restored > 0 && ago < recent
+      ? [note('firewall-flushed', 'firewall', words, { restored, ago, missed })]
+      : []),
   ];
 }

@@ -13,7 +13,10 @@ async function seen(hosts?: readonly object[]) {
 }
 
 test('an RPC host that is out is reported with its reason, and is no fault of the gateway', async () => {
-  const { findings, fleet } = await seen([rpc('rpc-1', null), rpc('rpc-2', '20 blocks behind the best, at 980')]);
+  const { findings, fleet } = await seen([
+    rpc('rpc-1', null),
+    rpc('rpc-2', '20 blocks behind the best, at 980'),
+  ]);
   const says = 'rpc-2: does not serve: 20 blocks behind the best, at 980';
   expect(findings).toEqual([{ is: 'out', about: 'rpc-2', fault: false, says }]);
   expect(fleet?.hosts).toHaveLength(2);
@@ -23,7 +26,10 @@ test('of a gateway that is an RPC server, too, both are read', async () => {
   const gateway = [['groups', 'gateway'], { 'rpc-1': null }] as const;
   const own = [['vars', 'gateway'], { http: 80, websocket: 81 }] as const;
   const reached = { firewall: { connects_from: ['10.0.0.9'] } };
-  const here = [['groups', 'rpc', 'rpc-1'], { address: 'localhost', connection: 'local', vars: reached }] as const;
+  const here = [
+    ['groups', 'rpc', 'rpc-1'],
+    { address: 'localhost', connection: 'local', vars: reached },
+  ] as const;
   const context = await contextOf({ group: 'gateway', changes: [gateway, own, here] });
   const options = { limits: { staleAfter: 300, mostBehind: 20 }, timeout: 60, becomePassword: undefined };
   const host = await watchedHost(context, { ...options, interrupt: new AbortController().signal });

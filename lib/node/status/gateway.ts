@@ -14,7 +14,9 @@ export async function readGateway(host: Reader, { gateway }: Pick<Variables, 'ga
 /** An RPC host that is out is no fault of the gateway, unless no other serves. */
 function judgeFleet({ hosts }: Fleet): Finding[] {
   const out = hosts.filter(({ serves }) => !serves);
-  const reasons = out.map(({ host, reason }) => note('out', host, `does not serve: ${reason ?? 'not asked yet'}`));
+  const reasons = out.map(({ host, reason }) =>
+    note('out', host, `does not serve: ${reason ?? 'not asked yet'}`),
+  );
   if (out.length < hosts.length) return reasons;
   return [fault('nobody-serves', 'gateway', 'no RPC host may serve'), ...reasons];
 }

@@ -33,7 +33,9 @@ export interface HostStatus {
   readonly standing: SyncStatus;
   /** Blocks of the trusted sequencer that the host lacks. */
   readonly behind: number | undefined;
-  /** What a gateway says about the RPC hosts; undefined for other hosts, and where it says nothing. */
+  /**
+   * What a gateway says about the RPC hosts; undefined for other hosts, and where it says nothing.
+   */
   readonly fleet?: Fleet | undefined;
   /** How a replica follows the database server; undefined for other hosts. */
   readonly replica?: ReplicaState | undefined;
@@ -47,7 +49,10 @@ export interface HostStatus {
 export interface WatchedHost {
   readonly name: string;
   close(): Promise<void>;
-  /** Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about the host. */
+  /**
+   * Never throws: an error is part of the status. Undefined on Ctrl-C, which says nothing about
+   * the host.
+   */
   look(): Promise<HostStatus | undefined>;
 }
 
@@ -63,7 +68,8 @@ interface WatchOptions {
 /**
  * A host to watch. It is not connected to yet.
  *
- * @throws Problem, Problems if its files cannot be rendered: then the wanted containers are unknown
+ * @throws Problem, Problems if its files cannot be rendered: then the wanted containers are
+ * unknown
  */
 export async function watchedHost(
   context: RenderContext & { readonly host: Host },
@@ -125,7 +131,10 @@ function keptConnection({ name, connection }: Host, { becomePassword }: WatchOpt
 }
 
 async function lookAt(reader: Reader, host: Host, expected: Expected, limits: Limits) {
-  const [seen, ofRules] = await Promise.all([lookAtNode(reader, host, expected, limits), readFirewall(reader)]);
+  const [seen, ofRules] = await Promise.all([
+    lookAtNode(reader, host, expected, limits),
+    readFirewall(reader),
+  ]);
   const findings = [...seen.findings, ...ofRules].toSorted((a, b) => Number(b.fault) - Number(a.fault));
   return { ...seen, findings };
 }
@@ -149,7 +158,10 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
 const nothing = { state: undefined, findings: [], standing: 'unknown', behind: undefined } as const;
 
 /** Ends at the time limit and on Ctrl-C, even if the work goes on. */
-async function within<T>(work: (signal: AbortSignal) => Promise<T>, { timeout, interrupt }: WatchOptions): Promise<T> {
+async function within<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { timeout, interrupt }: WatchOptions,
+): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let onInterrupt = () => {};

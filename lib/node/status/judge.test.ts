@@ -74,7 +74,10 @@ function chain(from: HostState['chain']['from'], given: ChainCase = {}): HostSta
         written: from === 'state-db' ? now - written : undefined,
       },
     },
-    trusted: { ok: true, value: { block: trusted, hash: hash(trusted), made: now - trustedMade, batch: 426 } },
+    trusted: {
+      ok: true,
+      value: { block: trusted, hash: hash(trusted), made: now - trustedMade, batch: 426 },
+    },
     comparison: {
       ok: true,
       value: {
@@ -141,7 +144,10 @@ test.each<[string, HostState, Expected, boolean]>([
   ['json-rpc that serves', rpc({ containers: jsonRpcIs(recovered) }), rpcExpected, false],
   [
     'json-rpc that does not serve',
-    rpc({ containers: jsonRpcIs(recovered), chain: { ...chain('json-rpc'), own: refused, comparison: undefined } }),
+    rpc({
+      containers: jsonRpcIs(recovered),
+      chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
+    }),
     rpcExpected,
     true,
   ],
@@ -266,12 +272,23 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
       containers: { ...rpc().containers, 'json-rpc': undefined },
       chain: { ...chain('json-rpc'), own: refused, comparison: undefined },
     },
-    [{ is: 'missing', about: 'json-rpc', says: 'json-rpc: there is no such container, and this host should run it' }],
+    [
+      {
+        is: 'missing',
+        about: 'json-rpc',
+        says: 'json-rpc: there is no such container, and this host should run it',
+      },
+    ],
   ],
   [
     'a container is restarting',
     { containers: jsonRpcIs({ status: 'restarting', restarts: 2, exitCode: 1 }) },
-    [{ is: 'restarting', says: 'json-rpc: keeps restarting (2 times so far, the last time with exit code 1)' }],
+    [
+      {
+        is: 'restarting',
+        says: 'json-rpc: keeps restarting (2 times so far, the last time with exit code 1)',
+      },
+    ],
   ],
   [
     'a container is restarting, and its log says why',
@@ -326,7 +343,12 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   [
     'a container was killed for its memory',
     { containers: jsonRpcIs({ status: 'exited', exitCode: 137, since: now - 60 }) },
-    [{ is: 'stopped', says: expect.stringContaining('exited with 137 (killed, most often because memory ran out)') }],
+    [
+      {
+        is: 'stopped',
+        says: expect.stringContaining('exited with 137 (killed, most often because memory ran out)'),
+      },
+    ],
   ],
   [
     'a health check says no',
@@ -365,7 +387,14 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   [
     'the engine is down: reported once',
     { docker: 'inactive', chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
-    [{ is: 'docker-down', about: 'docker', state: 'inactive', says: 'docker: the engine does not run (inactive)' }],
+    [
+      {
+        is: 'docker-down',
+        about: 'docker',
+        state: 'inactive',
+        says: 'docker: the engine does not run (inactive)',
+      },
+    ],
   ],
   [
     'data that is not on its disk',
@@ -450,7 +479,13 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
   ],
   [
     'the sequencer does not answer: what counts is when a block was written',
-    { chain: { ...chain('state-db', { ownMade: 90_000, written: 10 }), trusted: silent, comparison: undefined } },
+    {
+      chain: {
+        ...chain('state-db', { ownMade: 90_000, written: 10 }),
+        trusted: silent,
+        comparison: undefined,
+      },
+    },
     [{ is: 'no-answer', about: 'trusted sequencer' }],
   ],
   [
@@ -506,7 +541,11 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
   [
     'the controller has another time',
     { clock: { ...clock, offController: -7 } },
-    { is: 'off-controller', seconds: -7, says: "clock: 7.0 s behind this machine's; one of the two is wrong" },
+    {
+      is: 'off-controller',
+      seconds: -7,
+      says: "clock: 7.0 s behind this machine's; one of the two is wrong",
+    },
   ],
   [
     'more blocks than the sequencer',

@@ -6,18 +6,25 @@ import { explained } from './causes.ts';
 import type { HostState, ServiceState } from './read.ts';
 import { count, divergedWords, offset, serviceWords } from './words.ts';
 
-/** A container that Docker restarted this often, and that has run for no longer, is in a loop. Seconds. */
+/**
+ * A container that Docker restarted this often, and that has run for no longer, is in a loop.
+ * Seconds.
+ */
 const loop = { restarts: 3, seconds: 60 };
 
 /**
- * A container that Docker restarted so often a day since it was made does not stay up, although it runs for most of the time. It counts
- * as repaired after an hour, or five times as long as it ran between two restarts. Seconds.
+ * A container that Docker restarted so often a day since it was made does not stay up, although it
+ * runs for most of the time. It counts as repaired after an hour, or five times as long as it ran
+ * between two restarts. Seconds.
  */
 const often = { restartsPerDay: 6, repairedAfter: 3600, times: 5 };
 
 const day = 86_400;
 
-/** The controller's clock may be the wrong one: a larger difference to it is reported, and is not a fault. Seconds. */
+/**
+ * The controller's clock may be the wrong one: a larger difference to it is reported, and is not a
+ * fault. Seconds.
+ */
 const controllerDiffers = 2;
 
 /** Limits above which a host is unhealthy. */
@@ -31,7 +38,9 @@ export interface Limits {
 /** The inventory's requirements for a host. */
 export interface Expected {
   /** undefined: the service does not belong on the host. */
-  readonly services: Readonly<Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>>;
+  readonly services: Readonly<
+    Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>
+  >;
   readonly diskWarnPercent: number;
 }
 
@@ -53,8 +62,8 @@ export interface Finding {
 export type SyncStatus = 'caught-up' | 'behind' | 'ahead' | 'diverged' | 'unknown';
 
 /**
- * The findings about a host, faults first. A fault of the trusted sequencer is not a fault of the host, except that it does not
- * answer: then the state of the host's blocks is unknown.
+ * The findings about a host, faults first. A fault of the trusted sequencer is not a fault of the
+ * host, except that it does not answer: then the state of the host's blocks is unknown.
  */
 export function judge(state: HostState, expected: Expected, limits: Limits): Finding[] {
   const findings = [
@@ -71,7 +80,10 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
   return [...findings.filter((finding) => finding.fault), ...findings.filter((finding) => !finding.fault)];
 }
 
-/** Compares the host's chain with the trusted sequencer's. `behind` is a number of blocks, negative if the host has more. */
+/**
+ * Compares the host's chain with the trusted sequencer's. `behind` is a number of blocks, negative
+ * if the host has more.
+ */
 export function syncStatus(
   { own, trusted, comparison }: HostState['chain'],
   { mostBehind }: Limits,
@@ -115,7 +127,8 @@ function judgeContainers(state: HostState, { services }: Expected): Finding[] {
       const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
       findings.push(fault('wrong-image', name, words, images));
     } else if (service.configHash !== wanted.configHash) {
-      const words = "runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs";
+      const words =
+        "runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs";
       findings.push(note('other-configuration', name, words));
     }
     return findings;
@@ -135,7 +148,9 @@ function doesItsWork(name: ServiceName, { since }: ServiceState, { chain, served
   if (name === 'json-rpc') return (from === 'json-rpc' ? own : served)?.ok === true;
   if (from === 'json-rpc' || !own.ok) return false;
   if (name === 'state-db') return true;
-  return name === 'sync' && own.value.written !== undefined && since !== undefined && own.value.written > since;
+  return (
+    name === 'sync' && own.value.written !== undefined && since !== undefined && own.value.written > since
+  );
 }
 
 interface Seen {
@@ -159,7 +174,8 @@ function judgeStatus(name: ServiceName, service: ServiceState, { at, ended, work
   }
   if (status !== 'running')
     return [fault('stopped', name, serviceWords(service, at), { status, exitCode, forSeconds })];
-  if (health === 'unhealthy') return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
+  if (health === 'unhealthy')
+    return [fault('unhealthy', name, 'runs, and its own health check says unhealthy')];
   if (restarts === 0) return [];
   if (restartsOften(service, at)) {
     const age = seconds(Math.max(0, at - (service.made ?? at)));
@@ -178,7 +194,10 @@ function restartsOften({ restarts, since, made }: ServiceState, at: number): boo
   return !isRepaired && restarts / Math.max(1, age / day) >= often.restartsPerDay;
 }
 
-/** A container that runs may be one between two ends, or one that has recovered just now: the next minute shows it. */
+/**
+ * A container that runs may be one between two ends, or one that has recovered just now: the next
+ * minute shows it.
+ */
 function restartWords(
   times: string,
   { status, exitCode }: ServiceState,
@@ -203,10 +222,13 @@ function judgeChain({ chain, served, at, log, docker, containers }: HostState, l
     const { block, made } = trusted.value;
     const stillFor = at - made;
     const words = `it has itself made no block for ${seconds(stillFor)} (the newest is ${count(block)})`;
-    if (stillFor > limits.staleAfter) findings.push(note('still', 'trusted sequencer', words, { block, stillFor }));
+    if (stillFor > limits.staleAfter)
+      findings.push(note('still', 'trusted sequencer', words, { block, stillFor }));
   }
   if (own.ok) {
-    findings.push(...judgeBlocks(chain, own.value, at, limits, from === 'state-db' ? log?.lastError : undefined));
+    findings.push(
+      ...judgeBlocks(chain, own.value, at, limits, from === 'state-db' ? log?.lastError : undefined),
+    );
   } else if (docker === 'active' && containers[from]?.status === 'running') {
     // A stopped service has a finding already.
     findings.push(fault('no-answer', from, own.error, { error: own.error }));
@@ -217,7 +239,13 @@ function judgeChain({ chain, served, at, log, docker, containers }: HostState, l
   return findings;
 }
 
-function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: Limits, words: string | undefined) {
+function judgeBlocks(
+  chain: HostState['chain'],
+  own: Block,
+  at: number,
+  limits: Limits,
+  words: string | undefined,
+) {
   const about = chain.by;
   const { block } = own;
   const { comparison } = chain;
@@ -245,7 +273,9 @@ function judgeBlocks(chain: HostState['chain'], own: Block, at: number, limits: 
     findings.push(fault('stale', about, age, { block, stillFor, words }));
   }
   if (standing === 'ahead' && behind !== undefined)
-    findings.push(note('ahead', about, `${blocks(-behind)} ahead of the trusted sequencer`, { ahead: -behind }));
+    findings.push(
+      note('ahead', about, `${blocks(-behind)} ahead of the trusted sequencer`, { ahead: -behind }),
+    );
   return findings;
 }
 
@@ -254,9 +284,10 @@ function blocks(value: number): string {
 }
 
 /**
- * How long the host has gone without the next block. Where the trusted sequencer has one, since that was made, or since the last one
- * was written: a host that catches up is not still. Where the sequencer cannot be asked, since the newest block; where it has no
- * more than the host, that is not the host's fault.
+ * How long the host has gone without the next block. Where the trusted sequencer has one, since
+ * that was made, or since the last one was written: a host that catches up is not still. Where the
+ * sequencer cannot be asked, since the newest block; where it has no more than the host, that is
+ * not the host's fault.
  */
 function secondsWithoutBlock(chain: HostState['chain'], own: Block, at: number, behind: number | undefined) {
   if (behind === undefined) return at - (own.written ?? own.made);
@@ -281,7 +312,8 @@ function judgeDisks({ disks }: HostState, { diskWarnPercent: warnPercent }: Expe
 }
 
 function judgeClock({ clock }: HostState): Finding[] {
-  if (clock.fault !== undefined) return [fault('not-synchronised', 'clock', clock.fault, { words: clock.fault })];
+  if (clock.fault !== undefined)
+    return [fault('not-synchronised', 'clock', clock.fault, { words: clock.fault })];
   const { offController } = clock;
   if (Math.abs(offController) <= controllerDiffers) return [];
   const words = `${offset(offController)} this machine's; one of the two is wrong`;

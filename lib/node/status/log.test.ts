@@ -5,8 +5,10 @@ import { Output } from '../../engine/host/output.ts';
 import { logState, readLog } from './log.ts';
 
 const started = Date.parse('2026-01-01T12:00:00Z') / 1000;
-const json = (level: string, msg: string) => JSON.stringify({ level, ts: 1.5, msg, pid: 1, version: 'v3.1.0' });
-const at = (second: number, text: string) => `2026-01-01T12:00:${String(second).padStart(2, '0')}.123456789Z ${text}`;
+const json = (level: string, msg: string) =>
+  JSON.stringify({ level, ts: 1.5, msg, pid: 1, version: 'v3.1.0' });
+const at = (second: number, text: string) =>
+  `2026-01-01T12:00:${String(second).padStart(2, '0')}.123456789Z ${text}`;
 
 test.each<[string, string[], string | undefined]>([
   ['nothing', [], undefined],
@@ -15,7 +17,10 @@ test.each<[string, string[], string | undefined]>([
   ['in one line, another version', [json('error', 'halting sync: fatal error: it diverged')], 'it diverged'],
   [
     'in two lines',
-    [json('error', 'fatal error: it diverged\n/src/sync.go:12 halt()'), json('error', 'halting the Synchronizer')],
+    [
+      json('error', 'fatal error: it diverged\n/src/sync.go:12 halt()'),
+      json('error', 'halting the Synchronizer'),
+    ],
     'it diverged',
   ],
   [
@@ -58,7 +63,11 @@ test.each<[string, string[], string | undefined]>([
 test('lines from before the container started are ignored', () => {
   const line = at(10, json('error', 'halting the synchronizer: it diverged'));
   expect(logState([line], started + 10)).toMatchObject({ halted: 'it diverged' });
-  expect(logState([line], started + 11)).toEqual({ halted: undefined, lastError: undefined, ended: undefined });
+  expect(logState([line], started + 11)).toEqual({
+    halted: undefined,
+    lastError: undefined,
+    ended: undefined,
+  });
 });
 
 test('the last error is kept, without its surroundings', () => {
@@ -66,11 +75,14 @@ test('the last error is kept, without its surroundings', () => {
   expect(logState(lines, started).lastError).toBe('two');
 });
 
-/** What the real node logs while its trusted sequencer is away: failures of others are warnings. */
+/**
+ * What the real node logs while its trusted sequencer is away: failures of others are warnings.
+ */
 const away =
   'error syncing trusted state. Error: Post "http://192.0.2.9:8545": dial tcp 192.0.2.9:8545: connect: connection refused';
 const noContract = 'no contract code at given address';
-const stack = '\n/src/log/log.go:142 github.com/x/log.appendStackTraceMaybeArgs()\n/src/cmd/run.go:119 main.start()\n';
+const stack =
+  '\n/src/log/log.go:142 github.com/x/log.appendStackTraceMaybeArgs()\n/src/cmd/run.go:119 main.start()\n';
 
 test('why the node ended is read from before this start, without its stack', () => {
   const lines = [at(1, json('fatal', noContract + stack)), at(9, json('warn', away))];
@@ -83,7 +95,10 @@ test('why the node ended is read from before this start, without its stack', () 
 test('a panic of Go is why the node ended', () => {
   // As Go 1.26 prints it.
   const panic = 'panic: runtime error: invalid memory address or nil pointer dereference';
-  const lines = [at(1, panic), at(1, '[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x48940a]')];
+  const lines = [
+    at(1, panic),
+    at(1, '[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x48940a]'),
+  ];
   expect(logState(lines, started + 5).ended).toBe(panic);
   expect(logState([at(1, 'fatal error: concurrent map writes')], started).ended).toBe(
     'fatal error: concurrent map writes',

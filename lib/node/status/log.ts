@@ -6,8 +6,8 @@ import { withShownAddresses } from '../../engine/resource/network/http.ts';
 const recent = '3m';
 
 /**
- * Halts and errors, as JSON (production) or columns (development, where the level has a colour). The node warns only where the trusted
- * sequencer or layer 1 fails.
+ * Halts and errors, as JSON (production) or columns (development, where the level has a colour).
+ * The node warns only where the trusted sequencer or layer 1 fails.
  */
 const relevant = [
   `^[^ ]+ ${goRuntime}`,
@@ -16,7 +16,9 @@ const relevant = [
   '[[:space:]](.\\[[0-9]+m)?((ERROR|FATAL)(.\\[0m)?[[:space:]]|WARN(.\\[0m)?[[:space:]].*[Ee]rror)',
 ].join('|');
 
-/** The lines of the last minutes that report halts and errors, each with its time, the newest last. */
+/**
+ * The lines of the last minutes that report halts and errors, each with its time, the newest last.
+ */
 export async function readLog(host: Reader, container: string): Promise<string[]> {
   const output = await host.$({ timeoutSeconds: 15 })`
     docker logs --since ${recent} --timestamps ${container} 2>&1 | grep -E ${relevant} | tail -n 20`;
@@ -46,14 +48,20 @@ export function logState(lines: readonly string[], since: number): LogState {
   });
   const texts = all.flatMap(({ at, text }) => (at >= since ? [text] : []));
   // One kind of halt ends after a while, and is logged as such.
-  const halting = texts.filter((text) => /halting (the )?sync/i.test(text) && !/\(no blocking\)|just for/i.test(text));
+  const halting = texts.filter(
+    (text) => /halting (the )?sync/i.test(text) && !/\(no blocking\)|just for/i.test(text),
+  );
   const cause = texts.findLast((text) => /fatal error: /i.test(text));
   const own = halting.findLast((text) => reasonOf(text) !== '');
-  const halted = halting.length === 0 ? undefined : reasonOf(own ?? '') || reasonOf(cause ?? '') || halting.at(-1);
+  const halted =
+    halting.length === 0 ? undefined : reasonOf(own ?? '') || reasonOf(cause ?? '') || halting.at(-1);
   return { halted, lastError: texts.at(-1), ended: all.findLast(({ fatal }) => fatal)?.text };
 }
 
-/** `halting the synchronizer: WHY`, `halting sync: fatal error: WHY`, `fatal error: WHY`; some versions log it in two lines. */
+/**
+ * `halting the synchronizer: WHY`, `halting sync: fatal error: WHY`, `fatal error: WHY`; some
+ * versions log it in two lines.
+ */
 function reasonOf(text: string): string {
   return text.replace(/^(.*?halting (the )?sync(hronizer)?\b)?[:\s]*(fatal error: )?/i, '').trim();
 }

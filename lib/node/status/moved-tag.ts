@@ -2,8 +2,8 @@ import type { HostStatus } from './host.ts';
 import { note } from './judge.ts';
 
 /**
- * Adds a note to each container whose image has the name, but not the id, of one that was seen earlier. The tag has moved in the registry,
- * or a rollback gave the name to another image.
+ * Adds a note to each container whose image has the name, but not the id, of one that was seen
+ * earlier. The tag has moved in the registry, or a rollback gave the name to another image.
  */
 export function withMovedTags(statuses: readonly HostStatus[]): HostStatus[] {
   const first = new Map<string, { readonly host: string; readonly id: string }>();

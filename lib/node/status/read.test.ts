@@ -19,7 +19,8 @@ function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), ''
   };
   const $ = ((first: TemplateStringsArray | object, ...words: readonly Word[]) =>
     Array.isArray(first) ? answer(first as unknown as TemplateStringsArray, ...words) : answer) as Shell;
-  const note = (what: string) => async (about: unknown) => void asked.push(`${what} ${JSON.stringify(about)}`);
+  const note = (what: string) => async (about: unknown) =>
+    void asked.push(`${what} ${JSON.stringify(about)}`);
   const reader = {
     name: 'h',
     $,
@@ -57,7 +58,9 @@ test.each(['database', 'rpc'])(
       },
     });
     // Docker's root is read by a command that checks for the engine first.
-    const asked = stopped.asked.filter((text) => !text.includes('systemctl is-active --quiet docker.service'));
+    const asked = stopped.asked.filter(
+      (text) => !text.includes('systemctl is-active --quiet docker.service'),
+    );
     expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
 
     const running = bareHost('active');
@@ -98,22 +101,25 @@ test.each([
 test.each([
   ['yes', 'ok', { server: 'systemd-timesyncd', fault: undefined }],
   ['no', 'unknown', { fault: 'chrony is not installed' }],
-])('role time-sync and status agree about systemd-timesyncd: synchronised %s', async (ntp, verdict, clock) => {
-  const { hosts } = await loadDeployment(await labDeployment([[['vars', 'time_servers'], undefined]]));
-  const host = hosts[0] as (typeof hosts)[number];
-  const { reader } = bareHost('inactive', undefined, ntp);
-  const resources = await timeSync.resources({
-    host,
-    vars: host.vars,
-    hosts,
-    facts: sound,
-    includes: () => true,
-    given: {},
-  });
-  const synchronised = resources.find(({ name }) => name === 'the clock is synchronised');
-  expect((await synchronised?.check(reader))?.is).toBe(verdict);
-  expect((await readHost(reader, host)).clock).toMatchObject(clock);
-});
+])(
+  'role time-sync and status agree about systemd-timesyncd: synchronised %s',
+  async (ntp, verdict, clock) => {
+    const { hosts } = await loadDeployment(await labDeployment([[['vars', 'time_servers'], undefined]]));
+    const host = hosts[0] as (typeof hosts)[number];
+    const { reader } = bareHost('inactive', undefined, ntp);
+    const resources = await timeSync.resources({
+      host,
+      vars: host.vars,
+      hosts,
+      facts: sound,
+      includes: () => true,
+      given: {},
+    });
+    const synchronised = resources.find(({ name }) => name === 'the clock is synchronised');
+    expect((await synchronised?.check(reader))?.is).toBe(verdict);
+    expect((await readHost(reader, host)).clock).toMatchObject(clock);
+  },
+);
 
 test('on one server for all components json-rpc is asked, too', async () => {
   const { hosts } = await loadDeployment(await labDeployment([[['groups', 'rpc'], { 'db-1': null }]]));

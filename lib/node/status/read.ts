@@ -12,7 +12,14 @@ import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { type ChainSource, type Comparison, compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
+import {
+  type ChainSource,
+  type Comparison,
+  compare,
+  jsonRpcChain,
+  newestBlock,
+  stateChain,
+} from './chain.ts';
 import { type DiskUse, readDisks } from './disks.ts';
 import { type LogState, logState, readLog } from './log.ts';
 
@@ -26,7 +33,9 @@ export interface HostState {
   /** The synchronizers that do not belong on the host, in words; undefined without one. */
   readonly otherSynchronizer: string | undefined;
   readonly chain: ChainState;
-  /** Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves. */
+  /**
+   * Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves.
+   */
   readonly served?: Answer<Block>;
   /** The databases of state-db that do not sort text as their indexes do, in sentences. */
   readonly otherCollations: readonly string[];
@@ -70,7 +79,10 @@ export interface ServiceState {
 }
 
 interface ClockState {
-  /** The host's clock less the controller's, in seconds; 0 where the round trip explains the difference. */
+  /**
+   * The host's clock less the controller's, in seconds; 0 where the round trip explains the
+   * difference.
+   */
   readonly offController: number;
   /** The offset from its time server, in seconds; undefined where it is not known. */
   readonly offServer: number | undefined;
@@ -81,8 +93,9 @@ interface ClockState {
 }
 
 /**
- * Reads the state of a host in two or three trips: first what needs no container; then Docker, where its engine runs, because a
- * question would start a stopped engine; and where the blocks of both chains are known only then, their hashes at a common height.
+ * Reads the state of a host in two or three trips: first what needs no container; then Docker,
+ * where its engine runs, because a question would start a stopped engine; and where the blocks of
+ * both chains are known only then, their hashes at a common height.
  */
 export async function readHost(
   host: Reader,
@@ -143,8 +156,12 @@ async function readEngine(host: Reader, component: ServiceName): Promise<OfEngin
   };
 }
 
-function containersOf(state: (name: ServiceName, at: number) => ServiceState | undefined): HostState['containers'] {
-  return Object.fromEntries(serviceNames.map((name, at) => [name, state(name, at)])) as HostState['containers'];
+function containersOf(
+  state: (name: ServiceName, at: number) => ServiceState | undefined,
+): HostState['containers'] {
+  return Object.fromEntries(
+    serviceNames.map((name, at) => [name, state(name, at)]),
+  ) as HostState['containers'];
 }
 
 const withoutEngine: OfEngine = {
@@ -180,7 +197,10 @@ function secondsOf(time: string | undefined): number | undefined {
   return at > 0 ? at : undefined;
 }
 
-async function readClock(host: Reader, vars: Variables): Promise<{ readonly at: number; readonly clock: ClockState }> {
+async function readClock(
+  host: Reader,
+  vars: Variables,
+): Promise<{ readonly at: number; readonly clock: ClockState }> {
   const asked = Date.now();
   const [time, tracking, byTimesyncd] = await Promise.all([
     host.$`date +%s.%N`.then((output) => ({ text: output.text(), answered: Date.now() })),

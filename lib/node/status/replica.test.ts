@@ -25,6 +25,8 @@ test('a replica that does not follow is a fault, a cancelled query is a note', (
   expect(says({ follows: false, receives: false })).toEqual([
     [true, 'state-db: follows no server, and accepts writes'],
   ]);
-  expect(says({ cancelled: 1 })).toEqual([[false, 'state-db: 1 query was cancelled: what it read was cleaned up']]);
+  expect(says({ cancelled: 1 })).toEqual([
+    [false, 'state-db: 1 query was cancelled: what it read was cleaned up'],
+  ]);
   expect(judgeReplica({ ok: false, error: 'no answer' })).toEqual([]);
 });

@@ -27,7 +27,9 @@ export type ReplicaState = Answer<Following>;
 export async function readReplica(host: Reader, vars: Variables): Promise<ReplicaState> {
   const answer = await host.sql(stateDatabase(vars), query);
   if (!answer.ok) return answer;
-  const [follows, receives, bytesBehind = 0, secondsBehind = 0, cancelled = 0] = (answer.rows[0] ?? []).map(Number);
+  const [follows, receives, bytesBehind = 0, secondsBehind = 0, cancelled = 0] = (answer.rows[0] ?? []).map(
+    Number,
+  );
   const value = { follows: follows === 1, receives: receives === 1, bytesBehind, secondsBehind, cancelled };
   return { ok: true, value };
 }
@@ -41,7 +43,13 @@ export function judgeReplica(replica: ReplicaState): Finding[] {
   return [
     ...(follows ? [] : [fault('no-replica', 'state-db', 'follows no server, and accepts writes')]),
     ...(follows && !receives
-      ? [fault('not-receiving', 'state-db', 'receives nothing from the database server: see docker logs state-db')]
+      ? [
+          fault(
+            'not-receiving',
+            'state-db',
+            'receives nothing from the database server: see docker logs state-db',
+          ),
+        ]
       : []),
     ...(cancelled > 0 ? [note('cancelled', 'state-db', many, { cancelled })] : []),
   ];

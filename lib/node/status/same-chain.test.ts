@@ -18,7 +18,13 @@ async function chain(newest: number, forkedFrom = Number.POSITIVE_INFINITY): Pro
     const number = params[0] === 'latest' ? newest : Number(params[0]);
     const hash = `0x${number >= forkedFrom ? 'f' : 'a'}${number}`;
     const parentHash = '0xee';
-    const block = { parentHash, number: quantity(number), hash, timestamp: '0x1', transactions: ['0x1', '0x2'] };
+    const block = {
+      parentHash,
+      number: quantity(number),
+      hash,
+      timestamp: '0x1',
+      transactions: ['0x1', '0x2'],
+    };
     const result = method === 'eth_getBlockByNumber' ? (number > newest ? null : block) : '0x1';
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   });
@@ -49,7 +55,11 @@ test.each([
   ['ahead', 12, 10, 'block 10 is 0xf10 here and 0xa10 there'],
 ])('a node on a fork is refused with the words of status: %s', async (_, own, trusted, words) => {
   const verdict = await check(await chain(own, 5), await chain(trusted));
-  expect(verdict).toEqual({ is: 'drift', differences: [], note: `diverged from the trusted sequencer: ${words}` });
+  expect(verdict).toEqual({
+    is: 'drift',
+    differences: [],
+    note: `diverged from the trusted sequencer: ${words}`,
+  });
 });
 
 test('what does not answer is named', async () => {

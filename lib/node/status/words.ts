@@ -14,7 +14,10 @@ export function serviceWords({ status, exitCode, since }: ServiceState, at: numb
   return `${status}${exitWords(status, exitCode)}${ago}`;
 }
 
-/** ` with 137 (killed, most often because memory ran out)`; empty for a container that has not ended. */
+/**
+ * ` with 137 (killed, most often because memory ran out)`; empty for a container that has not
+ * ended.
+ */
 function exitWords(status: string, exitCode: number): string {
   if (status !== 'exited' && status !== 'restarting') return '';
   const meaning = meaningOfExitCode(exitCode);
@@ -47,7 +50,15 @@ export function count(value: number): string {
 }
 
 /** Where the host's chain differs from the trusted sequencer's. */
-export function divergedWords({ height, here, there }: { height: number; here: string; there: string }): string {
+export function divergedWords({
+  height,
+  here,
+  there,
+}: {
+  height: number;
+  here: string;
+  there: string;
+}): string {
   const hashes = `block ${count(height)} is ${short(here)} here and ${short(there)} there`;
   return `diverged from the trusted sequencer: ${hashes}`;
 }

@@ -41,11 +41,14 @@ test('a primary ends what writes, the synchronizer first, and then becomes a rep
   expect(describeVerdict(await retired.check(former))).toBe('its state-db may accept writes');
 });
 
-test.each(['standby 5 100', 'none'])('nothing is stopped on a host whose data directory is %s', async (shown) => {
-  const { ended, retired } = await resources();
-  const host = withData(shown, ['prover', 'state-db']);
-  expect([await ended.check(host), await retired.check(host)]).toEqual([ok, ok]);
-});
+test.each(['standby 5 100', 'none'])(
+  'nothing is stopped on a host whose data directory is %s',
+  async (shown) => {
+    const { ended, retired } = await resources();
+    const host = withData(shown, ['prover', 'state-db']);
+    expect([await ended.check(host), await retired.check(host)]).toEqual([ok, ok]);
+  },
+);
 
 test.each([
   ['t', '1000', '10.0.0.31', 'ok'],
@@ -59,7 +62,10 @@ test.each([
     const { close } = await resources();
     const former = withData('primary 6 100', ['state-db']);
     const reach = (name: string) => (name === 'replica-1' ? former : undefined);
-    const host = fakeHost([], { name: 'db-1', sql: async () => ({ ok: true, rows: [[follows, behind, source]] }) });
+    const host = fakeHost([], {
+      name: 'db-1',
+      sql: async () => ({ ok: true, rows: [[follows, behind, source]] }),
+    });
     const seen = await close.check(host, [], reach);
     expect(seen.is === 'ok' ? 'ok' : describeVerdict(seen)).toBe(words);
     expect(await close.check(fakeHost([], { name: 'rpc-1' }), [], reach)).toEqual(ok);

@@ -10,7 +10,10 @@ import { serverState } from './server-state.ts';
 
 const script = readFileSync(new URL('../../../templates/host/retire.sh', import.meta.url), 'utf8');
 
-/** What a Database+Sync server runs beside state-db, and a replica does not, in the order in which it is stopped. */
+/**
+ * What a Database+Sync server runs beside state-db, and a replica does not, in the order in which
+ * it is stopped.
+ */
 const besideStateDb = ['sync', 'prover', 'pool-db'];
 
 /** The former server is the host of group replica whose data directory has no standby.signal. */
@@ -18,7 +21,10 @@ async function isFormer(host: Reader, vars: Variables): Promise<boolean> {
   return (await serverState(host, vars)).kind === 'primary';
 }
 
-/** The other containers of the former server are removed. Nothing is stopped unless the new server is close to it. */
+/**
+ * The other containers of the former server are removed. Nothing is stopped unless the new server
+ * is close to it.
+ */
 export function formerServerEnds(context: Context<Variables>): Resource {
   return {
     name: 'sync, prover and pool-db of the former server are removed',

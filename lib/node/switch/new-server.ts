@@ -11,12 +11,15 @@ import { formerServer } from './nobody-has-more.ts';
 const mostToReplay = 16 * 1024 ** 2;
 
 /**
- * Before anything stops: the new server has nearly all of the log of the former one, which is the host of `context`. A new server that
- * accepts writes already has another history.
+ * Before anything stops: the new server has nearly all of the log of the former one, which is the
+ * host of `context`. A new server that accepts writes already has another history.
  *
  * @param state of the former server, for the hint
  */
-export function newServerIsClose({ host: former, hosts, vars }: Context<Variables>, state: string): EveryHost {
+export function newServerIsClose(
+  { host: former, hosts, vars }: Context<Variables>,
+  state: string,
+): EveryHost {
   const { name: target } = databaseHost(hosts);
   return {
     name: `${target} has nearly all of the log`,
@@ -42,7 +45,10 @@ async function judge(
   former: string,
   onFormer: Reader | undefined,
 ): Promise<Verdict> {
-  const [formerStateDb, distance] = await Promise.all([onFormer?.container('state-db'), readDistance(host, vars)]);
+  const [formerStateDb, distance] = await Promise.all([
+    onFormer?.container('state-db'),
+    readDistance(host, vars),
+  ]);
   if ('error' in distance) return drift(`its state-db does not answer: ${distance.error}`);
   const { follows, source, behind } = distance;
   if (!follows) return drift('it accepts writes, and so does the former server');

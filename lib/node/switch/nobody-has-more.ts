@@ -25,7 +25,10 @@ interface NewServer extends Position {
   readonly isFormerUnseen: boolean;
 }
 
-/** The condition of a promotion: no other server accepts writes, or has log that the promoted one lacks. */
+/**
+ * The condition of a promotion: no other server accepts writes, or has log that the promoted one
+ * lacks.
+ */
 export function nobodyHasMore({ host: own, hosts, vars }: Context<Variables>): EveryHost {
   return {
     name: `no other server accepts writes, or has what ${own.name} lacks`,
@@ -37,7 +40,11 @@ export function nobodyHasMore({ host: own, hosts, vars }: Context<Variables>): E
       ]);
       if (!position || 'error' in position) return unknownUntil(`state-db of ${own.name} answers SQL`);
       const former = formerServer(hosts, position);
-      const newServer = { ...position, former, isFormerUnseen: former !== undefined && unseen.includes(former) };
+      const newServer = {
+        ...position,
+        former,
+        isFormerUnseen: former !== undefined && unseen.includes(former),
+      };
       if (synchronizer.is === 'drift') {
         if (host.name === former) return unknownUntil('the former server has ended');
         return drift(describeVerdict(synchronizer));
@@ -76,7 +83,9 @@ async function compared(host: Reader, vars: Variables, newServer: NewServer): Pr
   if (state.kind === 'none') return isFormer ? drift(emptied) : ok;
   if (state.kind === 'unreadable') return drift(state.why);
   if (state.kind === 'primary') {
-    return isFormer ? unknownUntil('the former server is a replica') : drift('its state-db may accept writes');
+    return isFormer
+      ? unknownUntil('the former server is a replica')
+      : drift('its state-db may accept writes');
   }
   if (container?.running) return runningHasNoMore(position, newServer);
   return isFormer ? endedHasNoMore(state, newServer) : stoppedReplicaHasNoMore(newServer);
@@ -101,8 +110,8 @@ function endedHasNoMore({ isClean, checkpoint }: WithData, { replayed }: NewServ
 }
 
 /**
- * A replica cannot have more log than the former server, which is checked. If that one is not checked, a stopped replica could have
- * more: its checkpoint is not the end of its log.
+ * A replica cannot have more log than the former server, which is checked. If that one is not
+ * checked, a stopped replica could have more: its checkpoint is not the end of its log.
  */
 function stoppedReplicaHasNoMore({ former, isFormerUnseen }: NewServer): Verdict {
   return former === undefined || isFormerUnseen

@@ -22,7 +22,9 @@ async function promotion() {
   return { replayed, resource, condition: resource.everyHost };
 }
 
-const rows = (...row: readonly (string | null)[]) => ({ sql: async () => ({ ok: true as const, rows: [row] }) });
+const rows = (...row: readonly (string | null)[]) => ({
+  sql: async () => ({ ok: true as const, rows: [row] }),
+});
 
 /** The server that is promoted: it has replayed 5000 bytes, up to block 40. */
 const standby = (source: string | null = address) =>
@@ -84,7 +86,11 @@ test.each<[string, Answer, string]>([
   ['rpc-1', 'none', 'ok'],
   ['rpc-1', 'standby 2 9000', 'ok'],
   ['rpc-1', 'primary 1 4000', 'its state-db may accept writes'],
-  ['rpc-1', { exitCode: 1, stderr: 'pg_control of version 9 is unknown' }, 'pg_control of version 9 is unknown'],
+  [
+    'rpc-1',
+    { exitCode: 1, stderr: 'pg_control of version 9 is unknown' },
+    'pg_control of version 9 is unknown',
+  ],
 ])('%s has the data directory %j, and its state-db does not run: %s', async (name, shown, words) => {
   expect(await judged(name, shown)).toBe(words);
 });

@@ -24,8 +24,8 @@ export function receivedIsReplayed({ vars }: Context<Variables>): Resource {
 }
 
 /**
- * The Database+Sync server of the inventory accepts writes. No other server can accept writes, and none has log that it lacks, as far as
- * the hosts can be checked.
+ * The Database+Sync server of the inventory accepts writes. No other server can accept writes, and
+ * none has log that it lacks, as far as the hosts can be checked.
  */
 export function acceptsWrites(context: Context<Variables>): Resource {
   const { hosts, vars } = context;

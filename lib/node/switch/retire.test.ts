@@ -29,7 +29,10 @@ test("a former server's data directory becomes a replica's, and a link in it is 
   standInFor('docker', 'exit 0');
   const run = () => spawnSync('sh', [script, data], { encoding: 'utf8' });
   symlinkSync(secret, join(data, 'standby.signal'));
-  expect(run()).toMatchObject({ status: 1, stderr: expect.stringContaining(`${data}/standby.signal cannot be made`) });
+  expect(run()).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`${data}/standby.signal cannot be made`),
+  });
   expect([readFileSync(secret, 'utf8'), statSync(secret).uid]).toEqual(['of root', 0]);
   unlinkSync(join(data, 'standby.signal'));
   expect(run()).toMatchObject({ status: 0, stderr: '' });

@@ -7,13 +7,16 @@ import { temporaryDirectory } from '../../engine/host/testing/local-connection.t
 const passwords = { state: 'state.Pw~1', pool: 'pool.Pw~2', prover: 'prover.Pw~3' } as const;
 
 /** Read once: hundreds of tests start from it. */
-const lab = parseDocument(readFileSync(fileURLToPath(new URL('../../../inventory/lab.yaml', import.meta.url)), 'utf8'));
+const lab = parseDocument(
+  readFileSync(fileURLToPath(new URL('../../../inventory/lab.yaml', import.meta.url)), 'utf8'),
+);
 
 /** A value at a path of the inventory; undefined removes the path. */
 export type Changes = readonly (readonly [path: readonly string[], value: unknown])[];
 
 /**
- * Writes inventory/lab.yaml, and values, passwords and empty key files like the lab's, to a folder that is removed when the test ends.
+ * Writes inventory/lab.yaml, and values, passwords and empty key files like the lab's, to a folder
+ * that is removed when the test ends.
  *
  * @returns the path of the inventory there
  */
@@ -37,7 +40,8 @@ snapshot:
   date: 2024-05-01
 `,
   );
-  for (const name of ['id_ed25519', 'known_hosts']) writeFileSync(join(folder, '.lab', name), '', { mode: 0o600 });
+  for (const name of ['id_ed25519', 'known_hosts'])
+    writeFileSync(join(folder, '.lab', name), '', { mode: 0o600 });
   for (const [store, password] of Object.entries(passwords)) {
     writeFileSync(join(folder, `.lab/secrets/${store}_db_password`), `${password}\n`, { mode: 0o600 });
   }

@@ -15,13 +15,23 @@ export function localHost(folder = '', more: Partial<ReturnType<typeof fakeHost>
     $: shell(
       (command, { stdin }) =>
         new Promise((resolve) => {
-          const child = execFile('/bin/sh', ['-c', command], { encoding: 'buffer', env }, (error, stdout, stderr) =>
-            resolve(new Output(typeof error?.code === 'number' ? error.code : 0, stdout, stderr.toString())),
+          const child = execFile(
+            '/bin/sh',
+            ['-c', command],
+            { encoding: 'buffer', env },
+            (error, stdout, stderr) =>
+              resolve(
+                new Output(typeof error?.code === 'number' ? error.code : 0, stdout, stderr.toString()),
+              ),
           );
           // The command may end without reading it.
           child.stdin?.on('error', () => {});
           child.stdin?.end(
-            stdin === undefined ? '' : typeof stdin === 'object' && 'reveal' in stdin ? stdin.reveal() : stdin,
+            stdin === undefined
+              ? ''
+              : typeof stdin === 'object' && 'reveal' in stdin
+                ? stdin.reveal()
+                : stdin,
           );
         }),
     ),

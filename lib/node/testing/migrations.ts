@@ -1,6 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 
-const numbered = (last: number) => Array.from({ length: last }, (_, at) => `${String(at + 1).padStart(4, '0')}.sql`);
+const numbered = (last: number) =>
+  Array.from({ length: last }, (_, at) => `${String(at + 1).padStart(4, '0')}.sql`);
 
 /** The migrations that each version of the node leaves, as in the lab's databases. */
 export const migrationsOf = {
@@ -33,10 +34,14 @@ export function answering({ state = null, pool = null, hasTables = true }: Recor
   return {
     sql: async ({ container }, query) => {
       const names = container === 'pool-db' ? pool : state;
-      if (query.includes('to_regclass')) return { ok: true, rows: [[names ? 't' : 'f', hasTables ? 't' : 'f']] };
+      if (query.includes('to_regclass'))
+        return { ok: true, rows: [[names ? 't' : 'f', hasTables ? 't' : 'f']] };
       if (!query.includes('gorp_migrations')) return { ok: false, error: `no answer to ${query}` };
       if (!names) return { ok: false, error: 'relation "public.gorp_migrations" does not exist' };
-      return { ok: true, rows: query.includes('count') ? [[String(names.length)]] : names.map((name) => [name]) };
+      return {
+        ok: true,
+        rows: query.includes('count') ? [[String(names.length)]] : names.map((name) => [name]),
+      };
     },
   };
 }

@@ -9,7 +9,12 @@ import { type Changes, labDeployment } from './lab-deployment.ts';
 
 /** A host that meets all requirements. */
 export const sound: Facts = {
-  distribution: { id: 'debian', version: '12', codename: 'bookworm', title: 'Debian GNU/Linux 12 (bookworm)' },
+  distribution: {
+    id: 'debian',
+    version: '12',
+    codename: 'bookworm',
+    title: 'Debian GNU/Linux 12 (bookworm)',
+  },
   architecture: 'x86_64',
   kernel: '6.1',
   cpu: { count: 64, mhz: 3400, model: 'AMD EPYC', flags: ['avx2', 'bmi2', 'adx'] },
@@ -44,12 +49,21 @@ export async function contextOf({
   const inventory = await loadOnce(changes);
   const host = inventory.hosts.find(({ groups }) => groups.includes(group));
   if (!host) throw new Error(`no host in ${group}`);
-  return { host, vars: host.vars, facts: { ...sound, ...facts }, hosts: hosts(inventory.hosts), includes, given: {} };
+  return {
+    host,
+    vars: host.vars,
+    facts: { ...sound, ...facts },
+    hosts: hosts(inventory.hosts),
+    includes,
+    given: {},
+  };
 }
 
 const loaded = new Map<string, ReturnType<typeof loadDeployment>>();
 
-/** Most tests are about the same few inventories, and loading one takes longer than what is tested. */
+/**
+ * Most tests are about the same few inventories, and loading one takes longer than what is tested.
+ */
 function loadOnce(changes: Changes) {
   const key = JSON.stringify(changes);
   const known = loaded.get(key) ?? labDeployment(changes).then((file) => loadDeployment(file));

@@ -63,7 +63,8 @@ export function serverFrame(first: number, content: string | Buffer): Buffer {
 }
 
 /**
- * Reads the frames of a client, each shorter than 126 bytes. One without a mask ends the connection, as RFC 6455, section 5.1, wants it.
+ * Reads the frames of a client, each shorter than 126 bytes. One without a mask ends the
+ * connection, as RFC 6455, section 5.1, wants it.
  *
  * @param onFrame gets the first byte of each frame, and its content without the mask
  */

@@ -10,7 +10,10 @@ export function dataFolder({ paths }: Pick<Variables, 'paths'>, name: DataName):
 }
 
 /** The folders with data of a server, by name. */
-export function dataFolders(groups: readonly string[], vars: Pick<Variables, 'paths'>): ReadonlyMap<DataName, string> {
+export function dataFolders(
+  groups: readonly string[],
+  vars: Pick<Variables, 'paths'>,
+): ReadonlyMap<DataName, string> {
   const has = (...some: readonly string[]) => some.some((group) => groups.includes(group));
   const names: readonly DataName[] = [
     ...(has('database', 'replica') ? (['state-db'] as const) : []),

@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { addressSchema, matching, portSchema as port, secretReferenceSchema } from '../../engine/inventory/schema.ts';
+import {
+  addressSchema,
+  matching,
+  portSchema as port,
+  secretReferenceSchema,
+} from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import * as types from './value-types.ts';
@@ -11,7 +16,9 @@ const tls = z.strictObject({
     .min(1)
     .optional()
     .meta({ title: 'path' })
-    .describe('File with the certificate and those of its issuers, in PEM, relative to the file that names it'),
+    .describe(
+      'File with the certificate and those of its issuers, in PEM, relative to the file that names it',
+    ),
   key: secretReferenceSchema.optional().describe(`Where its private key is, in PEM: ${secretReferenceKinds}`),
   acme: z
     .strictObject({
@@ -43,9 +50,11 @@ const shared = z.strictObject({
     )
     .meta({ title: 'IP address and network' })
     .describe('Address that one of the gateways has at a time, with the length of its network'),
-  interface: matching(/^[A-Za-z0-9][\w.-]{0,14}$/, 'must be the name of a network interface', 'interface').describe(
-    'Network interface of the address',
-  ),
+  interface: matching(
+    /^[A-Za-z0-9][\w.-]{0,14}$/,
+    'must be the name of a network interface',
+    'interface',
+  ).describe('Network interface of the address'),
 });
 
 /** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
@@ -57,7 +66,9 @@ export const gatewaySchema = {
   websocket: port.default(8133).describe('TCP port for JSON-RPC over WebSocket, on the gateways'),
   metrics: port
     .default(9101)
-    .describe('TCP port of metrics (/metrics) and of who may serve (/fleet), for the hosts and `firewall.metrics`'),
+    .describe(
+      'TCP port of metrics (/metrics) and of who may serve (/fleet), for the hosts and `firewall.metrics`',
+    ),
   peers: port.default(8143).describe('TCP port by which gateways exchange which host a client had'),
   most_behind: types
     .whole(1, 100_000)
@@ -65,14 +76,27 @@ export const gatewaySchema = {
     .describe('Blocks that an RPC host may be behind the best one before it no longer serves'),
   client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
   client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
-  batch_requests: types.count.default(100).describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  batch_requests: types.count
+    .default(100)
+    .describe('Most requests in one batch; a batch has at most 200000 bytes'),
   least_serving: types
     .whole(0, 99_999)
     .optional()
     .describe('Fewest RPC servers that serve while one is out; default: 1'),
-  drain_seconds: types.whole(0, 3600).default(30).describe('Seconds for connections to end before a server is changed'),
-  healthy_seconds: types.whole(0, 3600).default(5).describe('Seconds that a changed server is well before it serves'),
-  rollback: z.enum(['none', 'auto']).default('none').describe('auto: a server gets its release back if its turn fails'),
-  shared: shared.optional().describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
+  drain_seconds: types
+    .whole(0, 3600)
+    .default(30)
+    .describe('Seconds for connections to end before a server is changed'),
+  healthy_seconds: types
+    .whole(0, 3600)
+    .default(5)
+    .describe('Seconds that a changed server is well before it serves'),
+  rollback: z
+    .enum(['none', 'auto'])
+    .default('none')
+    .describe('auto: a server gets its release back if its turn fails'),
+  shared: shared
+    .optional()
+    .describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
   tls: tls.optional().describe('TLS for clients; default: none'),
 };

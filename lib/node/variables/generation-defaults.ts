@@ -1,8 +1,14 @@
 import { generations, postgresVersion, tagOf } from './generation.ts';
 import type { RawVariables, SnapshotFiles, Variables } from './variables.ts';
 
-/** The variables with a default of the generation: sizes of the prover, versions, the path of the binary. */
-export function generationDefaults(vars: RawVariables): Pick<Variables, 'prover' | 'images' | 'node_binary'> & {
+/**
+ * The variables with a default of the generation: sizes of the prover, versions, the path of the
+ * binary.
+ */
+export function generationDefaults(vars: RawVariables): Pick<
+  Variables,
+  'prover' | 'images' | 'node_binary'
+> & {
   readonly snapshot: Omit<Variables['snapshot'], keyof SnapshotFiles>;
 } {
   const { prover, versions, sourceTag, nodeBinary } = generations[vars.generation];

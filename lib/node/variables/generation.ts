@@ -13,7 +13,9 @@ export const generationNames = ['current', 'older'] as const;
 
 export type GenerationName = (typeof generationNames)[number];
 
-/** The facts of one generation of the node and the prover, besides the constants in its templates. */
+/**
+ * The facts of one generation of the node and the prover, besides the constants in its templates.
+ */
 export interface Generation {
   /** Path of the node binary in its image. */
   readonly nodeBinary: string;
@@ -67,7 +69,10 @@ export function generationOf(vars: { readonly generation: GenerationName }): Gen
   return generations[vars.generation];
 }
 
-/** Major version of PostgreSQL (spec part 1), which is that of the archives. No other version can use its data directory. */
+/**
+ * Major version of PostgreSQL (spec part 1), which is that of the archives. No other version can
+ * use its data directory.
+ */
 export const postgresVersion = 15;
 
 /** The version of an image: its tag, or else its digest, or else its whole name. */
@@ -75,7 +80,10 @@ export function versionOf(image: string): string {
   return tagOf(image) ?? image.split('@')[1] ?? image;
 }
 
-/** The tag of an image: the part after the last `:` that is neither a registry's port nor in a digest. */
+/**
+ * The tag of an image: the part after the last `:` that is neither a registry's port nor in a
+ * digest.
+ */
 export function tagOf(image: string): string | undefined {
   return /^[^@]*:([^/:@]+)(?:@|$)/.exec(image)?.[1];
 }

@@ -8,10 +8,12 @@ export interface Group {
 }
 
 /**
- * The groups of an inventory: spec part 1, server roles, and those that an operator may add. On a test network a host may be in
- * several of database, rpc and gateway.
+ * The groups of an inventory: spec part 1, server roles, and those that an operator may add. On a
+ * test network a host may be in several of database, rpc and gateway.
  */
-export const groups: Readonly<Record<'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup', Group>> = {
+export const groups: Readonly<
+  Record<'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup', Group>
+> = {
   database: {
     description:
       'The Database+Sync server: state database, pool database, prover, synchronizer. There is only one: two synchronizers on one database corrupt it',
@@ -21,12 +23,14 @@ export const groups: Readonly<Record<'database' | 'rpc' | 'replica' | 'monitor' 
   replica: {
     description:
       'Servers with a copy of the state database that follows it, which RPC servers read in its place; none: all read the Database+Sync server',
-    // PostgreSQL sends its log to ten at a time by default: one of them is the backup host, and a copy that is made needs two.
+    // PostgreSQL sends its log to ten at a time by default: one of them is the backup host, and a
+    // copy that is made needs two.
     most: 7,
     optional: true,
   },
   monitor: {
-    description: 'A server for Prometheus and Alertmanager alone, which watch all others; none: nothing is watched',
+    description:
+      'A server for Prometheus and Alertmanager alone, which watch all others; none: nothing is watched',
     most: 1,
     optional: true,
   },

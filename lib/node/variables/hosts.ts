@@ -15,7 +15,10 @@ export function databaseHost<V>(hosts: readonly InventoryHost<V>[]): InventoryHo
 /** A host with the variable that assigns an RPC server to a replica. */
 type Assigned = InventoryHost<{ readonly replica: { readonly use?: string | undefined } }>;
 
-/** The RPC servers of each replica. A server goes to the replica that it names, any other one to one with the fewest, in their order. */
+/**
+ * The RPC servers of each replica. A server goes to the replica that it names, any other one to
+ * one with the fewest, in their order.
+ */
 function readersByReplica<H extends Assigned>(hosts: readonly H[]): ReadonlyMap<string, readonly H[]> {
   const replicas = hosts.filter(({ groups }) => groups.includes('replica'));
   const readers = new Map<string, H[]>(replicas.map(({ name }) => [name, []]));

@@ -4,12 +4,17 @@ import * as types from './value-types.ts';
 const receiver = z.strictObject({
   name: z
     .string()
-    .regex(/^(?!nobody$)[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'must be a name of letters, digits and . _ -, and not nobody')
+    .regex(
+      /^(?!nobody$)[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+      'must be a name of letters, digits and . _ -, and not nobody',
+    )
     .describe('Its name in Alertmanager'),
   severity: z.enum(['warning', 'critical']).default('warning').describe('The lowest severity that it gets'),
   configs: z
     .record(
-      z.string().regex(/^[a-z]+_configs$/, "must be one of Alertmanager's, such as webhook_configs or email_configs"),
+      z
+        .string()
+        .regex(/^[a-z]+_configs$/, "must be one of Alertmanager's, such as webhook_configs or email_configs"),
       z.array(z.record(z.string(), z.unknown())).min(1),
     )
     .refine((configs) => Object.keys(configs).length > 0, 'must have at least one, such as webhook_configs')
@@ -30,7 +35,9 @@ export const monitoringShape = {
     ),
   clients: types.ipNetworks
     .default([])
-    .describe('Who may open Prometheus (9090) and Alertmanager (9093) on the monitor, such as a Grafana server'),
+    .describe(
+      'Who may open Prometheus (9090) and Alertmanager (9093) on the monitor, such as a Grafana server',
+    ),
   retention_days: types.whole(1, 3650).default(90).describe('How long Prometheus keeps its data, in days'),
   retention_gb: types.whole(1, 100_000).default(50).describe('Most space of its data, in GB'),
   receivers: z
@@ -48,7 +55,9 @@ export const monitoringShape = {
         .describe('Who runs it on the controller, with a clone of this project and a key of its own'),
     })
     .optional()
-    .describe('Scheduled check mode on a controller, by playbooks/schedule.mjs. It is an alert if it never ran'),
+    .describe(
+      'Scheduled check mode on a controller, by playbooks/schedule.mjs. It is an alert if it never ran',
+    ),
   certificates: z
     .array(types.absolutePath)
     .default([])

@@ -19,13 +19,24 @@ export function isMonitor({ groups }: Pick<Host, 'groups'>): boolean {
   return groups.includes('monitor');
 }
 
-/** Whether a host has no container of the deployment: it watches the others, keeps backups, or is nothing but a gateway. */
+/**
+ * Whether a host has no container of the deployment: it watches the others, keeps backups, or is
+ * nothing but a gateway.
+ */
 export function isWithoutNode(host: Pick<Host, 'groups'>): boolean {
   return isMonitor(host) || !host.groups.some((group) => ['database', 'rpc', 'replica'].includes(group));
 }
 
-/** Who reads metrics, beside the hosts themselves. None: nobody does, and no exporter is installed. */
-export function readersOfMetrics({ hosts, vars }: { readonly hosts: readonly Host[]; readonly vars: Variables }) {
+/**
+ * Who reads metrics, beside the hosts themselves. None: nobody does, and no exporter is installed.
+ */
+export function readersOfMetrics({
+  hosts,
+  vars,
+}: {
+  readonly hosts: readonly Host[];
+  readonly vars: Variables;
+}) {
   return [...hosts.filter(isMonitor).flatMap(addressesOf), ...vars.monitoring.scrape_from];
 }
 

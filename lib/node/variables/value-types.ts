@@ -6,7 +6,8 @@ import { isSystemFolder } from '../../engine/resource/file/system-folders.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import { postgresVersion, tagOf } from './generation.ts';
 
-// Messages continue the name of a key: `network.l1_rpc_url must be a web address`. A second line is the hint.
+// Messages continue the name of a key: `network.l1_rpc_url must be a web address`. A second line
+// is the hint.
 
 /** A number of connections, threads or processes. */
 export const count = z.int().positive();
@@ -17,7 +18,10 @@ export const connections = count.max(262_143);
 /** An integer, with both limits included. */
 export const whole = (least: number, most: number) => z.int().min(least).max(most);
 
-/** Addresses go into files and command lines unchanged, so every program must read them alike: only characters of RFC 3986. */
+/**
+ * Addresses go into files and command lines unchanged, so every program must read them alike: only
+ * characters of RFC 3986.
+ */
 export const url = matching(
   /^[Hh][Tt][Tt][Pp][Ss]?:\/\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-Fa-f]{2}|\[[\dA-Fa-f:.]+\])+(?:[/?#](?:[\w.~!$&'()*+,;=:@/?#-]|%[\dA-Fa-f]{2})*)?$/,
   "must be a web address (http:// or https://), with all but letters, digits and -._~:/?#@!$&'()*+,;= written as %XX",
@@ -83,7 +87,9 @@ export const download = z.strictObject({
   ),
 });
 
-/** Endings of formats in which no archive of PostgreSQL is; the specification's end in .sql.tar.gz. */
+/**
+ * Endings of formats in which no archive of PostgreSQL is; the specification's end in .sql.tar.gz.
+ */
 const otherFormat = /\.(7z|bz2|html?|iso|json|lz4|rar|xz|zip|zst|toml|ya?ml)$/i;
 
 /** An archive of a database. */
@@ -130,15 +136,24 @@ const folder = absolutePath.refine(
   'must name a folder, with no /./ or // in it and no / at its end',
 );
 
-/** A folder for data is root's alone, or its program's. The others of these names may be a program's or a package's. */
+/**
+ * A folder for data is root's alone, or its program's. The others of these names may be a
+ * program's or a package's.
+ */
 const isNotOwn = (path: string) => isSystemFolder(path) || /^\/(usr|var)\/\w+$/.test(path);
 
-export const ownFolder = folder.refine((path) => !isNotOwn(path), 'must be a folder of its own, not one of the system');
+export const ownFolder = folder.refine(
+  (path) => !isNotOwn(path),
+  'must be a folder of its own, not one of the system',
+);
 
 export const ipNetworks = z.array(
   z
     .string()
-    .refine((text) => parseIpNetwork(text) !== undefined, 'must be an IP address, or a network such as 10.0.0.0/8')
+    .refine(
+      (text) => parseIpNetwork(text) !== undefined,
+      'must be an IP address, or a network such as 10.0.0.0/8',
+    )
     .meta({ title: 'IP address or network' }),
 );
 
@@ -151,7 +166,10 @@ for (const [address, prefix] of [
   privateNetworks.addSubnet(address, prefix);
 }
 
-/** A private IPv4 network (RFC 1918) by its first address. Docker gives one address to each container, and one to the host. */
+/**
+ * A private IPv4 network (RFC 1918) by its first address. Docker gives one address to each
+ * container, and one to the host.
+ */
 export const privateNetwork = z
   .string()
   .refine((text) => {

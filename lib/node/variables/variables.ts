@@ -25,7 +25,9 @@ function byGeneration(get: (generation: Generation) => string | number): string 
 }
 
 function proverSize(key: keyof Generation['prover'], description: string) {
-  return types.count.optional().describe(`${description}; default: ${byGeneration(({ prover }) => prover[key])}`);
+  return types.count
+    .optional()
+    .describe(`${description}; default: ${byGeneration(({ prover }) => prover[key])}`);
 }
 
 /** The keys depend on the generation's templates: the overrides of lib/node/render check them. */
@@ -34,7 +36,9 @@ const overrides = z.record(z.string(), z.unknown()).default({});
 const network = z.strictObject({
   kind: z
     .enum(['main', 'test'])
-    .describe('Which of the two networks: decides the snapshot file names and whether missing hardware is an error'),
+    .describe(
+      'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+    ),
   region: z
     .string()
     .optional()
@@ -73,7 +77,10 @@ const snapshot = z
       .whole(1, mostDownloadConnections)
       .default(1)
       .describe('Parallel connections for the download of each archive; more than one installs aria2'),
-    replace_existing: z.boolean().default(false).describe('Whether a database with other data may be dropped'),
+    replace_existing: z
+      .boolean()
+      .default(false)
+      .describe('Whether a database with other data may be dropped'),
     restore_with: z
       .enum(['image', 'source', 'pg_restore'])
       .default('image')
@@ -86,11 +93,15 @@ const snapshot = z
       .describe('Parallel jobs of pg_restore for tables and indexes; default: 4'),
     source: z
       .strictObject({
-        repository: types.repository.describe("git address of the node's source, without user name and password"),
+        repository: types.repository.describe(
+          "git address of the node's source, without user name and password",
+        ),
         ref: types.gitRef
           .optional()
           .describe('Tag or commit to build; default: v3.1.0, in the older generation v1.0.0'),
-        go_version: types.goVersion.default('1.21').describe('Lowest version of Go that may build it, in quotes'),
+        go_version: types.goVersion
+          .default('1.21')
+          .describe('Lowest version of Go that may build it, in quotes'),
       })
       .optional()
       .describe('Source of the restore tool; needed where restore_with is source'),
@@ -136,8 +147,9 @@ const snapshot = z
   });
 
 /**
- * Variables of a deployment: for all hosts under `vars`, overridden for one host under its own `vars`. The unit of a number is in its
- * description, which is also in the JSON Schema and in the tables of docs/node-variables.md and docs/host-variables.md.
+ * Variables of a deployment: for all hosts under `vars`, overridden for one host under its own
+ * `vars`. The unit of a number is in its description, which is also in the JSON Schema and in the
+ * tables of docs/node-variables.md and docs/host-variables.md.
  */
 export const variablesSchema = z.strictObject({
   generation: z.enum(generationNames).default('current').describe('Generation of configuration and images'),
@@ -145,7 +157,9 @@ export const variablesSchema = z.strictObject({
   images: z
     .strictObject({
       node: types.image.describe(`Node image; default tag: ${byGeneration(({ versions }) => versions.node)}`),
-      prover: types.image.describe(`Prover image; default tag: ${byGeneration(({ versions }) => versions.prover)}`),
+      prover: types.image.describe(
+        `Prover image; default tag: ${byGeneration(({ versions }) => versions.prover)}`,
+      ),
       database: types.postgresImage
         .default(`postgres:${postgresVersion}`)
         .describe(
@@ -162,12 +176,16 @@ export const variablesSchema = z.strictObject({
     .describe('A private registry that the Docker engine has to trust'),
   node_binary: types.absolutePath
     .optional()
-    .describe(`Path of the node binary in its image; default: ${byGeneration(({ nodeBinary }) => nodeBinary)}`),
+    .describe(
+      `Path of the node binary in its image; default: ${byGeneration(({ nodeBinary }) => nodeBinary)}`,
+    ),
   credentials: z
     .strictObject({
       state: types.credentials.describe('For the state database; the same on every host'),
       pool: types.credentials.describe('For the transaction pool, of which every server has its own'),
-      prover: types.credentials.describe("For the prover's database, on the same server; the same on every host"),
+      prover: types.credentials.describe(
+        "For the prover's database, on the same server; the same on every host",
+      ),
     })
     .refine(({ state, prover }) => state.database !== prover.database, {
       path: ['prover', 'database'],
@@ -182,7 +200,9 @@ export const variablesSchema = z.strictObject({
     deployment: types.ownFolder.default('/opt/rpc-node').describe('Folder of the rendered files'),
     data: types.ownFolder
       .default('/data')
-      .describe('Folder of databases and snapshots, wherever docker_root is: it belongs on the large disk, too'),
+      .describe(
+        'Folder of databases and snapshots, wherever docker_root is: it belongs on the large disk, too',
+      ),
     temporary_disk: z
       .boolean()
       .default(false)
@@ -209,7 +229,10 @@ export const variablesSchema = z.strictObject({
     shared_buffers: types.memory('16GB', 'Memory for the shared cache'),
     work_mem: types.memory('32MB', 'Memory for one sort or hash of one query'),
     wal_buffers: types.memory('8MB', 'Memory for write-ahead log not yet written'),
-    effective_cache_size: types.memory('16GB', "The planner's estimate of the cache of PostgreSQL and the kernel"),
+    effective_cache_size: types.memory(
+      '16GB',
+      "The planner's estimate of the cache of PostgreSQL and the kernel",
+    ),
     maintenance_work_mem: types.memory('128MB', 'Memory for one vacuum or index build'),
     max_wal_size: types.memory('4GB', 'Size of write-ahead log that starts a checkpoint'),
     min_wal_size: types.memory('200MB', 'Size of write-ahead log that is kept for reuse'),
@@ -218,7 +241,9 @@ export const variablesSchema = z.strictObject({
       .int()
       .nonnegative()
       .default(999)
-      .describe('Group id of postgres in the image: 999 in the Debian-based official image, 70 in the Alpine one'),
+      .describe(
+        'Group id of postgres in the image: 999 in the Debian-based official image, 70 in the Alpine one',
+      ),
     shm_size: types.dockerSize
       .default('1gb')
       .describe("Size of /dev/shm in the container, in k, m or g; Docker's 64 MB break parallel queries"),
@@ -227,18 +252,30 @@ export const variablesSchema = z.strictObject({
     max_connections: types.connections.default(10000).describe('Most connections at a time'),
   }),
   node: section('Sizes of the node', {
-    state_connections: types.count.default(800).describe('Most connections of one component to the state database'),
-    pool_connections: types.count.default(800).describe('Most connections of one component to its pool database'),
+    state_connections: types.count
+      .default(800)
+      .describe('Most connections of one component to the state database'),
+    pool_connections: types.count
+      .default(800)
+      .describe('Most connections of one component to its pool database'),
   }),
-  prover: section('Sizes of the prover: pool_connections has to be more than both numbers of threads together', {
-    pool_connections: proverSize('pool_connections', 'Connections to the prover database, all opened at start'),
-    executor_threads: proverSize('executor_threads', 'Threads of the executor'),
-    hash_db_threads: proverSize('hash_db_threads', 'Threads of the hash database'),
-  }),
+  prover: section(
+    'Sizes of the prover: pool_connections has to be more than both numbers of threads together',
+    {
+      pool_connections: proverSize(
+        'pool_connections',
+        'Connections to the prover database, all opened at start',
+      ),
+      executor_threads: proverSize('executor_threads', 'Threads of the executor'),
+      hash_db_threads: proverSize('hash_db_threads', 'Threads of the hash database'),
+    },
+  ),
   snapshot: snapshot.describe('The database snapshots that the deployment starts from'),
   http_api: types.namespaces
     .default([...types.namespaceNames])
-    .describe('Namespaces that json-rpc serves, over HTTP and WebSocket; without debug there is no debug endpoint'),
+    .describe(
+      'Namespaces that json-rpc serves, over HTTP and WebSocket; without debug there is no debug endpoint',
+    ),
   node_config: overrides.describe(
     'Keys of node.config.toml that differ, as nested mappings; a key that the template does not have is written +Key',
   ),
@@ -252,7 +289,9 @@ export const variablesSchema = z.strictObject({
         'Clients of JSON-RPC, HTTP and WebSocket; default: everybody, and where there is a gateway everybody at the gateways only',
       ),
     metrics: types.ipNetworks.default([]).describe('Clients of metrics, such as a monitoring server'),
-    internal: types.ipNetworks.default([]).describe('Clients of databases, provers and all other published ports'),
+    internal: types.ipNetworks
+      .default([])
+      .describe('Clients of databases, provers and all other published ports'),
     connects_from: types.ipNetworks
       .min(1)
       .optional()
@@ -270,9 +309,13 @@ export const variablesSchema = z.strictObject({
   time_servers: z.array(addressSchema).default([]).describe("NTP servers; empty: the distribution's own"),
   postgresql_repository: types.downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
-    .describe('PGDG repository, without user name and password, for distributions whose own client is not version 15'),
+    .describe(
+      'PGDG repository, without user name and password, for distributions whose own client is not version 15',
+    ),
   docker_root: section("The disk for Docker's data", {
-    disk: types.absolutePath.optional().describe('Mount point or block device; default: the largest mounted disk'),
+    disk: types.absolutePath
+      .optional()
+      .describe('Mount point or block device; default: the largest mounted disk'),
     format: z.boolean().default(false).describe('Whether the blank disk of `disk` may be formatted'),
     temporary_disk: z
       .boolean()
@@ -296,7 +339,9 @@ export const variablesSchema = z.strictObject({
       .describe(
         'Address for a POST of each alert. journal: alerts are only in the journal of the host; the main network needs one of the two. Default: journal',
       ),
-    warn_percent: types.percent.default(85).describe('Use of a file system, in per cent, that starts an alert'),
+    warn_percent: types.percent
+      .default(85)
+      .describe('Use of a file system, in per cent, that starts an alert'),
     clear_percent: types.percent.default(80).describe('Use, in per cent, below which the alert is cleared'),
     every_seconds: types.whole(5, 86_400).default(300).describe('Seconds between two checks of the disks'),
   }).refine(({ clear_percent, warn_percent }) => clear_percent < warn_percent, {
@@ -328,7 +373,10 @@ export const variablesSchema = z.strictObject({
   }),
   backup: section('Backups of the databases; off without a host in group backup', backupSchema),
   verify: section('Attempts of the installation check', {
-    attempts: types.whole(1, 10_000).default(30).describe('Attempts at one RPC server before the check fails'),
+    attempts: types
+      .whole(1, 10_000)
+      .default(30)
+      .describe('Attempts at one RPC server before the check fails'),
     pause_seconds: z.number().positive().max(3600).default(2).describe('Seconds between two attempts'),
   }),
 });
@@ -362,9 +410,14 @@ export interface AcmeCertificate {
   readonly names: readonly string[];
 }
 
-/** The variables of roles and templates: with passwords, and with the defaults of the generation. */
+/**
+ * The variables of roles and templates: with passwords, and with the defaults of the generation.
+ */
 export interface Variables
-  extends Omit<RawVariables, 'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica'> {
+  extends Omit<
+    RawVariables,
+    'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica'
+  > {
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
   readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate | AcmeCertificate };
@@ -374,5 +427,9 @@ export interface Variables
     SnapshotFiles & {
       readonly source?: NonNullable<RawSnapshot['source']> & { readonly ref: string };
     };
-  readonly credentials: { readonly state: Credentials; readonly pool: Credentials; readonly prover: Credentials };
+  readonly credentials: {
+    readonly state: Credentials;
+    readonly pool: Credentials;
+    readonly prover: Credentials;
+  };
 }

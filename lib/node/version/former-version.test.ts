@@ -42,7 +42,10 @@ function hostOf(fleet: Fleet, name: string) {
     },
   );
   const run = shell(async (given) => {
-    Object.assign(own, given.startsWith('docker stop') ? { running: false } : { image: wanted, running: true });
+    Object.assign(
+      own,
+      given.startsWith('docker stop') ? { running: false } : { image: wanted, running: true },
+    );
     return new Output(0, Buffer.alloc(0), '');
   });
   return { ...host, run };
@@ -54,7 +57,9 @@ const starts = (name: string) =>
     {
       name: `${name} is started`,
       check: async (host) =>
-        (await host.container(name))?.image === wanted ? ok : drift('former version', [command`docker compose up`]),
+        (await host.container(name))?.image === wanted
+          ? ok
+          : drift('former version', [command`docker compose up`]),
       ...(name === 'sync' && { everyHost: noOtherVersionServes(context) }),
     },
   ]);
@@ -79,7 +84,9 @@ async function deploy(fleet: Fleet, options: Partial<RunOptions> & { unreachable
     if (name === options.unreachable) throw new Error('no route');
     return sessionOf(hostOf(fleet, name), sound);
   };
-  await run(playbook<Variables>('test', 'tests.', plays), inventory, open, all, (event) => events.push(event));
+  await run(playbook<Variables>('test', 'tests.', plays), inventory, open, all, (event) =>
+    events.push(event),
+  );
   return events.flatMap((event) => {
     if (event.type !== 'resource-done' || event.outcome === 'ok') return [];
     const { task, outcome, note, error } = event;
@@ -119,7 +126,13 @@ test('json-rpc and sync stop everywhere, then sync starts, then json-rpc; the pl
 });
 
 test('after a run that was killed at any boundary the next one ends the change', async () => {
-  for (const stopped of [['rpc-1'], ['rpc-1', 'rpc-2'], ['db-1'], ['db-1', 'rpc-2'], ['db-1', 'rpc-1', 'rpc-2']]) {
+  for (const stopped of [
+    ['rpc-1'],
+    ['rpc-1', 'rpc-2'],
+    ['db-1'],
+    ['db-1', 'rpc-2'],
+    ['db-1', 'rpc-1', 'rpc-2'],
+  ]) {
     for (const sync of [former, wanted]) {
       if (sync === wanted && stopped.length < 3) continue;
       const fleet = oldFleet();

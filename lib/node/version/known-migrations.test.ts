@@ -11,7 +11,10 @@ const current = migrationsOf['v3.1.0'];
 const former = 'registry.example/node:v1.2.3';
 const wanted = '172.30.77.10:5000/node:v3.1.0';
 
-/** A host as a test has it: its databases, its node's container, and what the search of the image's program prints. */
+/**
+ * A host as a test has it: its databases, its node's container, and what the search of the image's
+ * program prints.
+ */
 interface Seen extends Recorded {
   readonly name?: string;
   readonly image?: string | undefined;
@@ -29,7 +32,10 @@ function hostWith({
   ...recorded
 }: Seen) {
   const answers: [RegExp, Answer][] = [
-    [/docker image inspect/, typeof missing === 'string' || missing.exitCode !== 125 ? 'sha256:1' : { exitCode: 1 }],
+    [
+      /docker image inspect/,
+      typeof missing === 'string' || missing.exitCode !== 125 ? 'sha256:1' : { exitCode: 1 },
+    ],
     [/missing-migrations/, missing],
   ];
   return fakeHost(answers, {
@@ -44,7 +50,8 @@ function hostWith({
 }
 
 const words = (verdict: Verdict | undefined): string => {
-  if (verdict?.is === 'drift') return verdict.note ?? verdict.differences.map((d) => `${d.was} -> ${d.wanted}`).join();
+  if (verdict?.is === 'drift')
+    return verdict.note ?? verdict.differences.map((d) => `${d.was} -> ${d.wanted}`).join();
   return verdict?.is === 'unknown' ? `until ${verdict.until}` : (verdict?.is ?? 'none');
 };
 
@@ -61,7 +68,12 @@ describe('the pool database of an RPC server, before its program starts', () => 
   test.each<[what: string, seen: Seen, changes: Changes, expected: string]>([
     ['is not there yet', { databases: 'absent' }, [], 'ok'],
     ['has no migrations yet', { pool: null }, [], 'ok'],
-    ['does not run', { databases: 'exited' }, [], 'until pool-db is running, so that its migrations can be read'],
+    [
+      'does not run',
+      { databases: 'exited' },
+      [],
+      'until pool-db is running, so that its migrations can be read',
+    ],
     ['is of the older generation', { pool: older.pool }, [], rename],
     ['is of the current one', { pool: current.pool, image: wanted }, [], 'ok'],
     [
@@ -129,7 +141,9 @@ describe('before anything is changed, on the Database+Sync server', () => {
 
   test('a downgrade is refused, whether or not the image is there', async () => {
     for (const missing of [undefined, '0011.sql\n0012.sql\n'])
-      expect(await seen({ ...current, image: wanted, ...(missing !== undefined && { missing }) }, olderNode)).toEqual([
+      expect(
+        await seen({ ...current, image: wanted, ...(missing !== undefined && { missing }) }, olderNode),
+      ).toEqual([
         'the state database has 14 migrations that node v1.2.3 does not know: 0009.sql, 0010.sql, 0011.sql and 11 more',
         missing === undefined
           ? 'ok'
@@ -158,7 +172,8 @@ describe('before anything is changed, on the Database+Sync server', () => {
 
 test('before a stop, the databases of every server are asked, and of no other host', async () => {
   const { hosts } = await contextOf({});
-  const verdictOn = (name: string, given: Seen) => databasesAreUnderstood(hostWith({ name, ...given }), hosts);
+  const verdictOn = (name: string, given: Seen) =>
+    databasesAreUnderstood(hostWith({ name, ...given }), hosts);
   const on = (name: string, given: Seen) => verdictOn(name, given).then(words);
   expect(await on('db-1', { ...older })).toBe('ok');
   expect(await on('db-1', { ...older, state: [...older.state, '9999.sql'] })).toBe(

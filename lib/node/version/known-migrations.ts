@@ -10,13 +10,19 @@ import {
   type Verdict,
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { type Found, findMigrations, type MigratedDatabase, renameMigration } from '../databases/migrations.ts';
+import {
+  type Found,
+  findMigrations,
+  type MigratedDatabase,
+  renameMigration,
+} from '../databases/migrations.ts';
 import { versionOf } from '../variables/generation.ts';
 import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { isOfThisVersion, otherVersion } from './node-container.ts';
 
-// The node ends at its start where a database has a migration that it does not know. So that is asked before anything is stopped.
+// The node ends at its start where a database has a migration that it does not know. So that is
+// asked before anything is stopped.
 
 type Host = InventoryHost<Variables>;
 
@@ -28,16 +34,24 @@ export const migrationsHint =
 const databasesOf = ({ groups }: Pick<Host, 'groups'>): readonly MigratedDatabase[] =>
   groups.includes('database') ? ['state', 'pool'] : ['pool'];
 
-/** Those whose content stays. A snapshot that replaces the state database is looked at when it is there. */
+/**
+ * Those whose content stays. A snapshot that replaces the state database is looked at when it is
+ * there.
+ */
 const keptDatabasesOf = (own: Host): readonly MigratedDatabase[] =>
   databasesOf(own).filter((database) => database !== 'state' || !own.vars.snapshot.replace_existing);
 
-/** What the inventory's version of the node finds in a database of a host, and whether another version runs with it. */
+/**
+ * What the inventory's version of the node finds in a database of a host, and whether another
+ * version runs with it.
+ */
 async function find(host: Reader, own: Host, database: MigratedDatabase) {
   // Asked in the same request as the database.
   const asked = Promise.all(nodeContainers(own.groups).map((name) => host.container(name)));
   const isServed = asked.then((nodes) =>
-    nodes.some((node) => node?.status === 'running' && node.restartCount === 0 && isOfThisVersion(node, own.vars)),
+    nodes.some(
+      (node) => node?.status === 'running' && node.restartCount === 0 && isOfThisVersion(node, own.vars),
+    ),
   );
   const [nodes, found] = await Promise.all([asked, findMigrations(host, database, own.vars, isServed)]);
   return { found, isOther: nodes.some((node) => otherVersion(node, own.vars) !== undefined) };
@@ -60,8 +74,9 @@ function describe(unknown: readonly string[], database: MigratedDatabase, { imag
 }
 
 /**
- * The condition of a change of the version on one host of the inventory: its databases have only migrations that the version knows,
- * or will know by the name that it gives them. Unknown where a database does not run.
+ * The condition of a change of the version on one host of the inventory: its databases have only
+ * migrations that the version knows, or will know by the name that it gives them. Unknown where a
+ * database does not run.
  */
 export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[]): Promise<Verdict> {
   const own = hosts.find(({ name }) => name === host.name);
@@ -75,8 +90,9 @@ export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[
 }
 
 /**
- * Both databases of a host, before anything is changed. One that does not run matters only where another version is to be stopped. An
- * image that is not there yet is asked later, and before that.
+ * Both databases of a host, before anything is changed. One that does not run matters only where
+ * another version is to be stopped. An image that is not there yet is asked later, and before
+ * that.
  */
 export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Resource[] {
   return keptDatabasesOf(own).map((database) =>
@@ -93,7 +109,10 @@ export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Res
 const titleOf = (database: MigratedDatabase, { images }: Variables) =>
   `${database} database has only migrations that node ${versionOf(images.node)} knows`;
 
-/** The state database in its turn: before the synchronizer starts, and after a snapshot was restored. */
+/**
+ * The state database in its turn: before the synchronizer starts, and after a snapshot was
+ * restored.
+ */
 export function stateMigrationsAreKnown({ host: own, vars }: Context<Variables>): Resource {
   return expectation(titleOf('state', vars), {
     check: async (host) => verdictOn((await find(host, own, 'state')).found, 'state', vars),
@@ -101,8 +120,9 @@ export function stateMigrationsAreKnown({ host: own, vars }: Context<Variables>)
 }
 
 /**
- * The pool database of a host has the names that the version gives its migrations, before its program starts: the generations have
- * two names for one file. A database with any other unknown migration is not touched.
+ * The pool database of a host has the names that the version gives its migrations, before its
+ * program starts: the generations have two names for one file. A database with any other unknown
+ * migration is not touched.
  */
 export function poolIsCarriedOver({ host: own, vars }: Context<Variables>): Resource {
   return {

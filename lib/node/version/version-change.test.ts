@@ -21,7 +21,9 @@ interface Running {
   readonly status?: string;
 }
 
-/** A host with one container of the node, and with the new image unless it is said to be absent. */
+/**
+ * A host with one container of the node, and with the new image unless it is said to be absent.
+ */
 function hostWith(
   name: string,
   container: Running | undefined,
@@ -36,15 +38,18 @@ function hostWith(
     raw: { Config: { Cmd: [binary, 'run'] } },
   };
   const seen: string[] = [];
-  const host = fakeHost([[new RegExp(`docker image inspect .* ${wanted}$`), hasImage ? 'sha256:1' : { exitCode: 1 }]], {
-    name,
-    ...answering(recorded),
-    container: async (asked) => {
-      if (asked.endsWith('-db')) return { ...runningContainer, status: databases };
-      seen.push(asked);
-      return container && state;
+  const host = fakeHost(
+    [[new RegExp(`docker image inspect .* ${wanted}$`), hasImage ? 'sha256:1' : { exitCode: 1 }]],
+    {
+      name,
+      ...answering(recorded),
+      container: async (asked) => {
+        if (asked.endsWith('-db')) return { ...runningContainer, status: databases };
+        seen.push(asked);
+        return container && state;
+      },
     },
-  });
+  );
   return { ...host, asked: seen };
 }
 
@@ -63,7 +68,11 @@ describe('a container of the node is of another version', () => {
     ['by its tag', { image: former }, `running ${former}`],
     ['not by its registry alone', { image: 'elsewhere.example/mine/node:v3.1.0' }, 'ok'],
     ['by its digest', { image: `node@sha256:${'1'.repeat(64)}` }, `running node@sha256:${'1'.repeat(64)}`],
-    ['by its binary, under the same tag', { image: wanted, binary: '/app/cdk-validium-node' }, `running ${wanted}`],
+    [
+      'by its binary, under the same tag',
+      { image: wanted, binary: '/app/cdk-validium-node' },
+      `running ${wanted}`,
+    ],
     ['while Docker restarts it', { image: former, status: 'restarting' }, `running ${former}`],
     ['and does not matter when it is stopped', { image: former, status: 'exited' }, 'ok'],
     ['or is not there', undefined, 'ok'],
@@ -129,8 +138,12 @@ describe('json-rpc and sync are stopped only if', () => {
       expect(await condition(includes, 'db-1', { image: former })).toBe(
         `sync is running with ${former}, not running with ${wanted}, and this run leaves it out`,
       );
-      expect(await condition(includes, 'db-1', { image: wanted, status: 'exited' })).toContain('sync is exited with');
-      expect(await condition(includes, 'db-1', undefined)).toBe('there is no sync, and this run leaves it out');
+      expect(await condition(includes, 'db-1', { image: wanted, status: 'exited' })).toContain(
+        'sync is exited with',
+      );
+      expect(await condition(includes, 'db-1', undefined)).toBe(
+        'there is no sync, and this run leaves it out',
+      );
       expect(await condition(includes, 'db-1', { image: wanted })).toBe('ok');
       expect(await condition(includes, 'rpc-2', { image: former })).toBe('ok');
     }
@@ -142,7 +155,9 @@ test('sync does not start while json-rpc of another version runs on any server',
     const { check } = noOtherVersionServes(await contextOf(includes ? { includes } : {}));
     return words(await check(hostWith(name, running), [], alone));
   };
-  expect(await condition(undefined, 'rpc-1', { image: former })).toBe(`until json-rpc of ${former} is stopped`);
+  expect(await condition(undefined, 'rpc-1', { image: former })).toBe(
+    `until json-rpc of ${former} is stopped`,
+  );
   expect(await condition(without(['rpc-1']), 'rpc-1', { image: former })).toBe(
     `json-rpc runs ${former}, and this run leaves it out`,
   );
@@ -158,7 +173,9 @@ test('a run without the role that stops json-rpc stops it in the role json-rpc, 
       ({ name }) => name,
     );
   expect(await names(undefined)).toEqual([]);
-  expect(await names(without(['rpc-1', 'former-version']))).toEqual(['json-rpc of another version is stopped']);
+  expect(await names(without(['rpc-1', 'former-version']))).toEqual([
+    'json-rpc of another version is stopped',
+  ]);
 });
 
 test('of two conditions what is not met counts before what is unknown', async () => {

@@ -9,8 +9,9 @@ import type { Variables } from '../variables/variables.ts';
 import { databasesAreUnderstood } from './known-migrations.ts';
 import { isOfThisVersion, otherVersion } from './node-container.ts';
 
-// json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the state database. So a change of the
-// node's version stops both everywhere before the new synchronizer starts.
+// json-rpc needs exactly the migrations of its own version, and only the synchronizer migrates the
+// state database. So a change of the node's version stops both everywhere before the new
+// synchronizer starts.
 
 /** The role that stops the containers of another version. */
 const stoppingRole = 'former-version';
@@ -18,11 +19,16 @@ const stoppingRole = 'former-version';
 /** How long the synchronizer may take to end what it writes. Seconds. */
 const stopLimit = 120;
 
-/** Met if no container of the node runs another version. Tasks that only a change of the version needs have it as their goal. */
+/**
+ * Met if no container of the node runs another version. Tasks that only a change of the version
+ * needs have it as their goal.
+ */
 export function versionStays({ host: { groups }, vars }: Context<Variables>): Pick<Resource, 'check'> {
   return {
     check: async (host) => {
-      const seen = await Promise.all(nodeContainers(groups).map((name) => formerVersionOf(name, vars).check(host)));
+      const seen = await Promise.all(
+        nodeContainers(groups).map((name) => formerVersionOf(name, vars).check(host)),
+      );
       return seen.find(({ is }) => is !== 'ok') ?? ok;
     },
   };
@@ -40,8 +46,8 @@ function formerVersionOf(container: NodeContainer, vars: Variables): Pick<Resour
 }
 
 /**
- * The node's containers of a host are stopped where they run another version. Nothing is stopped on any host unless the run changes the
- * version on all of them.
+ * The node's containers of a host are stopped where they run another version. Nothing is stopped
+ * on any host unless the run changes the version on all of them.
  */
 export function formerVersionIsStopped(context: Context<Variables>): readonly Resource[] {
   return nodeContainers(context.host.groups).map((container) => ({
@@ -52,12 +58,18 @@ export function formerVersionIsStopped(context: Context<Variables>): readonly Re
   }));
 }
 
-/** Stops a container of another version within another role, if the run leaves out the role that does so. */
+/**
+ * Stops a container of another version within another role, if the run leaves out the role that
+ * does so.
+ */
 export function formerVersionIsStoppedHere(context: Context<Variables>): readonly Resource[] {
   return context.includes(context.host.name, stoppingRole) ? [] : formerVersionIsStopped(context);
 }
 
-/** The condition of a stop: the other hosts change with this one, have the new image, and databases that it understands. */
+/**
+ * The condition of a stop: the other hosts change with this one, have the new image, and databases
+ * that it understands.
+ */
 function everyServerChanges(context: Context<Variables>): EveryHost {
   const { host: own, hosts, includes, vars } = context;
   const database = databaseHost(hosts).name;
@@ -65,10 +77,14 @@ function everyServerChanges(context: Context<Variables>): EveryHost {
   return {
     name: 'all servers change the version of the node together',
     check: async (host) => {
-      if (host.name === database && !migrates) return synchronizerIsOfThisVersion(await host.container('sync'), vars);
-      const isLeftOut = host.name !== database && host.name !== own.name && !includes(host.name, stoppingRole);
+      if (host.name === database && !migrates)
+        return synchronizerIsOfThisVersion(await host.container('sync'), vars);
+      const isLeftOut =
+        host.name !== database && host.name !== own.name && !includes(host.name, stoppingRole);
       const [states, image, understood] = await Promise.all([
-        Promise.all(containersOn(host.name, hosts).map(async (name) => [name, await host.container(name)] as const)),
+        Promise.all(
+          containersOn(host.name, hosts).map(async (name) => [name, await host.container(name)] as const),
+        ),
         host.$`docker image inspect --format ${'{{.Id}}'} ${vars.images.node}`,
         isLeftOut ? ok : databasesAreUnderstood(host, hosts),
       ]);
@@ -86,7 +102,10 @@ function everyServerChanges(context: Context<Variables>): EveryHost {
   };
 }
 
-/** What may run on a host of the inventory: one that is no server of the node now may have been an RPC server before. */
+/**
+ * What may run on a host of the inventory: one that is no server of the node now may have been an
+ * RPC server before.
+ */
 function containersOn(name: string, hosts: Context<Variables>['hosts']): readonly NodeContainer[] {
   const containers = nodeContainers(hosts.find((host) => host.name === name)?.groups ?? []);
   return containers.length > 0 ? containers : ['json-rpc'];
@@ -94,7 +113,10 @@ function containersOn(name: string, hosts: Context<Variables>['hosts']): readonl
 
 const deployToAll = 'deploy to all servers with all roles';
 
-/** The condition of a start of the synchronizer, which migrates the state database: no json-rpc of another version runs on any host. */
+/**
+ * The condition of a start of the synchronizer, which migrates the state database: no json-rpc of
+ * another version runs on any host.
+ */
 export function noOtherVersionServes({ host: own, hosts, includes, vars }: Context<Variables>): EveryHost {
   return {
     name: 'no json-rpc of another version',
@@ -126,7 +148,9 @@ export function both(first: EveryHost, second: EveryHost): EveryHost {
 function synchronizerIsOfThisVersion(state: ContainerState | undefined, vars: Variables): Verdict {
   if (state?.running && isOfThisVersion(state, vars)) return ok;
   return leftOut(
-    state ? `sync is ${state.status} with ${state.image}, not running with ${vars.images.node}` : 'there is no sync',
+    state
+      ? `sync is ${state.status} with ${state.image}, not running with ${vars.images.node}`
+      : 'there is no sync',
   );
 }
 

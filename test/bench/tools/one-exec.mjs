@@ -1,12 +1,15 @@
-// The cost of a plain runner that makes one request at a time over node-ssh, without Nagle's algorithm: hosts in parallel, the
-// checks of a host one after another, none of them combined.
+// The cost of a plain runner that makes one request at a time over node-ssh, without Nagle's
+// algorithm: hosts in parallel, the checks of a host one after another, none of them combined.
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { NodeSSH } from 'node-ssh';
 
 /** @typedef {import('../workload.ts').Workload} Workload */
 
-/** @type {{ hosts: { address: string }[], identityFile: string, knownHostsFile: string, work: Workload }} */
+/**
+ * @type {{ hosts: { address: string }[], identityFile: string, knownHostsFile: string, work:
+ * Workload }}
+ */
 const { hosts, identityFile, knownHostsFile, work } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 const privateKey = readFileSync(identityFile, 'utf8');
 const known = readFileSync(knownHostsFile, 'utf8').split('\n');
@@ -47,10 +50,17 @@ const checks = [
   ),
   ...work.sysctl.map(
     ({ key, value }) =>
-      /** @type {const} */ ([`sysctl -n ${key} && cat /etc/sysctl.d/${key}.conf`, `${value}\n${key} = ${value}`]),
+      /** @type {const} */ ([
+        `sysctl -n ${key} && cat /etc/sysctl.d/${key}.conf`,
+        `${value}\n${key} = ${value}`,
+      ]),
   ),
   ...work.units.map(
-    (unit) => /** @type {const} */ ([`systemctl is-active ${unit} && systemctl is-enabled ${unit}`, 'active\nenabled']),
+    (unit) =>
+      /** @type {const} */ ([
+        `systemctl is-active ${unit} && systemctl is-enabled ${unit}`,
+        'active\nenabled',
+      ]),
   ),
   ['readlink -f /etc/localtime', `/usr/share/zoneinfo/${work.timezone}`],
   ...work.hostsLines.map((line) => /** @type {const} */ ([`grep -xF '${line}' /etc/hosts`, line])),
@@ -68,7 +78,8 @@ await Promise.all(
     });
     for (const [command, wanted] of checks) {
       const { stdout } = await ssh.execCommand(command);
-      if (stdout.trim() !== wanted) throw new Error(`${address}: ${command} printed:\n${stdout}\nand not:\n${wanted}`);
+      if (stdout.trim() !== wanted)
+        throw new Error(`${address}: ${command} printed:\n${stdout}\nand not:\n${wanted}`);
     }
     ssh.dispose();
   }),

@@ -1,4 +1,5 @@
-// The workload as a playbook of this project, run like any other: the same command line, inventory, plan and report.
+// The workload as a playbook of this project, run like any other: the same command line,
+// inventory, plan and report.
 import * as z from 'zod';
 import { main } from '../../../lib/commands/playbook/command.ts';
 import { openSession } from '../../../lib/engine/host/open-session.ts';
@@ -11,7 +12,9 @@ import workloadRole from './ours-role.ts';
  */
 export function run(args: readonly string[]) {
   return main(
-    playbook('ours', 'brings the workload about.', [play('workload', { hosts: 'all', roles: [workloadRole] })]),
+    playbook('ours', 'brings the workload about.', [
+      play('workload', { hosts: 'all', roles: [workloadRole] }),
+    ]),
     args,
     {
       load: (name, options) => loadInventory(name, z.strictObject({}), options),

@@ -45,7 +45,9 @@ function preflight(facts: Context<unknown>['facts']): Resource[] {
     ...workload.freePorts.map((port) =>
       expectation(`port ${port} is free`, {
         check: async (host) => {
-          const found = (await host.$`ss -Hltn`).lines().find((line) => line.split(/ +/)[3]?.endsWith(`:${port}`));
+          const found = (await host.$`ss -Hltn`)
+            .lines()
+            .find((line) => line.split(/ +/)[3]?.endsWith(`:${port}`));
           return found === undefined ? ok : drift(found);
         },
       }),

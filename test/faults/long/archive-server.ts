@@ -7,9 +7,14 @@ export interface Behaviour {
   readonly withoutRanges?: boolean;
   /** HTTP status of the responses to the first N requests for a whole file. */
   readonly failing?: { readonly status: number; readonly times: number };
-  /** The first request for a whole file gets half of it, and then nothing more, with the connection open. */
+  /**
+   * The first request for a whole file gets half of it, and then nothing more, with the connection
+   * open.
+   */
   readonly stallsOnce?: boolean;
-  /** The first N requests for a whole file get half of the rest, and then the connection is reset. */
+  /**
+   * The first N requests for a whole file get half of the rest, and then the connection is reset.
+   */
   readonly resets?: number;
   /** Maximum bytes per second. */
   readonly rate?: number;
@@ -23,7 +28,10 @@ export interface ArchiveServer {
   stop(): Promise<void>;
 }
 
-/** The part of an archive that the product reads before the download: its first 64 KiB. Such requests are always answered. */
+/**
+ * The part of an archive that the product reads before the download: its first 64 KiB. Such
+ * requests are always answered.
+ */
 const beginning = 64 * 1024;
 
 export async function startArchiveServer(): Promise<ArchiveServer> {

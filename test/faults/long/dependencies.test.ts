@@ -24,7 +24,12 @@ interface Lock {
   readonly packages: Readonly<
     Record<
       string,
-      { readonly version?: string; readonly resolved?: string; readonly integrity?: string; readonly link?: boolean }
+      {
+        readonly version?: string;
+        readonly resolved?: string;
+        readonly integrity?: string;
+        readonly link?: boolean;
+      }
     >
   >;
 }
@@ -43,10 +48,9 @@ describe('dependencies', () => {
   });
 
   test('package.json itself names exact versions', () => {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
-      string,
-      Record<string, string>
-    >;
+    const { dependencies, devDependencies } = JSON.parse(
+      readFileSync(join(root, 'package.json'), 'utf8'),
+    ) as Record<string, Record<string, string>>;
     for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
       expect(version, name).toMatch(/^\d+\.\d+\.\d+$/);
   });
@@ -56,14 +60,19 @@ describe('dependencies', () => {
     const { stdout, status } = spawnSync('npm', words, { cwd: root, encoding: 'utf8' });
     const { error, message, metadata } = JSON.parse(stdout) as Audit;
     if (error || message) {
-      measured(task, `the registry at hand answers no audit (${(message ?? error?.summary ?? '').split(' - ')[0]})`);
+      measured(
+        task,
+        `the registry at hand answers no audit (${(message ?? error?.summary ?? '').split(' - ')[0]})`,
+      );
       skip();
     }
     expect(metadata?.vulnerabilities).toMatchObject({ high: 0, critical: 0 });
     expect(status).toBe(0);
   });
 
-  test('a fresh clone is set up by npm ci --ignore-scripts, and its unit tests pass', { timeout: 600_000 }, () => {
+  test('a fresh clone is set up by npm ci --ignore-scripts, and its unit tests pass', {
+    timeout: 600_000,
+  }, () => {
     const run = (program: string, ...words: string[]) =>
       execFileSync(program, words, {
         cwd: clone,

@@ -15,7 +15,8 @@ const image = '172.30.77.10:5000/postgres:15';
 const kill = `systemctl kill --signal KILL ${unit}`;
 /** Commands that change something: between two reading commands nothing has changed. */
 const changes = /^(cp|mkdir|mv|rm|rsync|sync|umount|xargs|systemctl (?!is-active)|docker (start|stop))/;
-const move = (inventory = 'lab') => runPlaybook('deploy', '-i', inventory, '-l', host, '--role', 'docker-root');
+const move = (inventory = 'lab') =>
+  runPlaybook('deploy', '-i', inventory, '-l', host, '--role', 'docker-root');
 const rootNow = () => onHost(host, `docker info --format '{{.DockerRootDir}}'`);
 
 /** Data that must not be lost: a volume's data, a running container and one that never ran. */
@@ -46,7 +47,17 @@ async function moveBack(): Promise<void> {
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([host]);
-  const install = await runPlaybook('deploy', '-i', 'lab', '-l', host, '--role', 'client-tools', '--role', 'docker');
+  const install = await runPlaybook(
+    'deploy',
+    '-i',
+    'lab',
+    '-l',
+    host,
+    '--role',
+    'client-tools',
+    '--role',
+    'docker',
+  );
   expect(install.exitCode, install.output).toBe(0);
   await onHost(
     host,
@@ -91,13 +102,19 @@ describe("the move of Docker's data to the largest disk", () => {
 
   test('finds too little room on the disk: refused before Docker is stopped', async () => {
     await moveBack();
-    const started = () => onHost(host, 'systemctl show --property ActiveEnterTimestampMonotonic docker.service');
+    const started = () =>
+      onHost(host, 'systemctl show --property ActiveEnterTimestampMonotonic docker.service');
     const since = await started();
-    await onHost(host, 'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 30000000 )) /data/filler');
+    await onHost(
+      host,
+      'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 30000000 )) /data/filler',
+    );
     const run = await move();
     await onHost(host, 'rm /data/filler');
     expect(run.exitCode, run.output).toBe(1);
-    expect(run.output).toMatch(/there is no room for it: the data of docker takes \d+ MB, and \d+ MB are free/);
+    expect(run.output).toMatch(
+      /there is no room for it: the data of docker takes \d+ MB, and \d+ MB are free/,
+    );
     expect(await started()).toBe(since);
     expect(await holds()).toBe(before);
     const next = await move();
@@ -109,35 +126,38 @@ describe("the move of Docker's data to the largest disk", () => {
     ['before the copy', 'rsync', 0],
     ['before copy and data are compared', 'rsync', 1],
     ['before Docker is started from it', 'systemctl start', 0],
-  ])('the disk disappears %s: Docker runs from where it was, the next run finishes it', async (_, command, nth) => {
-    await moveBack();
-    const device = await addBlankDisk(host, 'vanishing', '3G');
-    const inventory = await changedLabInventory({
-      'rpc-2: { address: 172.30.77.13, user: operator }': `rpc-2: { address: 172.30.77.13, user: operator, vars: { paths: { data: /srv/data }, docker_root: { disk: ${device}, format: true } } }`,
-    });
-    await setFault(host, undefined, '');
-    const whole = await move(inventory);
-    expect(whole.exitCode, whole.output).toBe(0);
-    const commands = await clearFault(host);
-    const fallen = commands.filter((each) => each.command.startsWith(command))[nth];
-    expect(fallen).toBeDefined();
-    const folder = await onHost(host, `findmnt -n -o TARGET ${device}`);
-    await moveBack();
-    await onHost(host, `rm -rf ${folder}/docker`);
-    await setFault(host, fallen, `umount -l ${folder}`);
-    const run = await move(inventory);
-    await clearFault(host);
-    expect(run.exitCode, run.output).toBe(1);
-    expect(await rootNow(), run.output).toBe('/var/lib/docker');
-    expect(await holds()).toBe(before);
-    const next = await move(inventory);
-    expect(next.exitCode, next.output).toBe(0);
-    expect(await rootNow()).toBe(`${folder}/docker`);
-    expect(await holds()).toBe(before);
-    await moveBack();
-    await onHost(
-      host,
-      `umount ${folder}; sed -i '\\#${folder}#d' /etc/fstab; systemctl daemon-reload; wipefs -qa ${device}`,
-    );
-  });
+  ])(
+    'the disk disappears %s: Docker runs from where it was, the next run finishes it',
+    async (_, command, nth) => {
+      await moveBack();
+      const device = await addBlankDisk(host, 'vanishing', '3G');
+      const inventory = await changedLabInventory({
+        'rpc-2: { address: 172.30.77.13, user: operator }': `rpc-2: { address: 172.30.77.13, user: operator, vars: { paths: { data: /srv/data }, docker_root: { disk: ${device}, format: true } } }`,
+      });
+      await setFault(host, undefined, '');
+      const whole = await move(inventory);
+      expect(whole.exitCode, whole.output).toBe(0);
+      const commands = await clearFault(host);
+      const fallen = commands.filter((each) => each.command.startsWith(command))[nth];
+      expect(fallen).toBeDefined();
+      const folder = await onHost(host, `findmnt -n -o TARGET ${device}`);
+      await moveBack();
+      await onHost(host, `rm -rf ${folder}/docker`);
+      await setFault(host, fallen, `umount -l ${folder}`);
+      const run = await move(inventory);
+      await clearFault(host);
+      expect(run.exitCode, run.output).toBe(1);
+      expect(await rootNow(), run.output).toBe('/var/lib/docker');
+      expect(await holds()).toBe(before);
+      const next = await move(inventory);
+      expect(next.exitCode, next.output).toBe(0);
+      expect(await rootNow()).toBe(`${folder}/docker`);
+      expect(await holds()).toBe(before);
+      await moveBack();
+      await onHost(
+        host,
+        `umount ${folder}; sed -i '\\#${folder}#d' /etc/fstab; systemctl daemon-reload; wipefs -qa ${device}`,
+      );
+    },
+  );
 });

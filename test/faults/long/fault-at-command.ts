@@ -1,17 +1,24 @@
 import { onHost } from '../../deploy/lab-host.ts';
 
-/** Programs that our script may call: each is wrapped by one of ours, which is first on the path of a unit. */
+/**
+ * Programs that our script may call: each is wrapped by one of ours, which is first on the path of
+ * a unit.
+ */
 const programs =
   'awk cat cp curl cut df dirname docker du find grep head ls mkdir mv pg_restore readlink rm rsync sed sha256sum sort stat sync systemctl tail umount wc xargs';
 
-/** A command of a script, and its occurrence with that text, from 1: the commands between may differ from run to run. */
+/**
+ * A command of a script, and its occurrence with that text, from 1: the commands between may
+ * differ from run to run.
+ */
 export interface CommandAt {
   readonly command: string;
   readonly time: number;
 }
 
 /**
- * Lets a host record the programs that scripts of a unit call, and injects a fault right before one of them.
+ * Lets a host record the programs that scripts of a unit call, and injects a fault right before
+ * one of them.
  *
  * @param unit name of the systemd unit, without `.service`
  */

@@ -1,9 +1,22 @@
-import { containersOf, type LabHost, labHosts, onHost, specifiedIndexes, stateIndexes } from '../../deploy/lab-host.ts';
+import {
+  containersOf,
+  type LabHost,
+  labHosts,
+  onHost,
+  specifiedIndexes,
+  stateIndexes,
+} from '../../deploy/lab-host.ts';
 
-/** The state of the lab's hosts after a deployment, by name; two deployments are equal if these are. */
+/**
+ * The state of the lab's hosts after a deployment, by name; two deployments are equal if these
+ * are.
+ */
 export type Fingerprint = Readonly<Record<string, string>>;
 
-/** Everything that a deployment leaves, except what always differs: times, ids, and data of the running node. */
+/**
+ * Everything that a deployment leaves, except what always differs: times, ids, and data of the
+ * running node.
+ */
 export async function fingerprint(): Promise<Fingerprint> {
   const hosts = await Promise.all(labHosts.map(async (host) => [host, await ofHost(host)] as const));
   const prints = hosts.flatMap(([host, print]) =>
@@ -30,11 +43,17 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
     ),
     ...containersOf[host].map((name) => onHost(host, `docker inspect ${name}`)),
   ]);
-  const named = containersOf[host].map((name, at) => [`container ${name}`, configurationOf(containers[at] ?? '')]);
+  const named = containersOf[host].map((name, at) => [
+    `container ${name}`,
+    configurationOf(containers[at] ?? ''),
+  ]);
   return { files, packages, units, engine, ...Object.fromEntries(named) };
 }
 
-/** Files that a run may write, with mode, owner and checksum. Without a machine's own identity and files of other programs, as Go's counters. */
+/**
+ * Files that a run may write, with mode, owner and checksum. Without a machine's own identity and
+ * files of other programs, as Go's counters.
+ */
 const listed = `
   identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|fstab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
   for folder in /etc /opt /root /home /srv /usr/local /data; do
@@ -70,7 +89,10 @@ function sorted(_: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** For each table of the archives, the number of rows that the databases lack; and the objects around the rows. */
+/**
+ * For each table of the archives, the number of rows that the databases lack; and the objects
+ * around the rows.
+ */
 async function ofDatabases(): Promise<Fingerprint> {
   const rows = await onHost(
     'db-1',

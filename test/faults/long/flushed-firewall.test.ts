@@ -11,8 +11,9 @@ import { installDocker, postgresImage } from '../../kinds/install-docker.ts';
 import { type ScratchHost, scratchHost } from '../../kinds/scratch.ts';
 import { measured } from '../measured.ts';
 
-// A host with a real engine, a published database, and the other programs that load rules. A stranger knocks on the database while
-// somebody removes the rules of the firewall in every way that such a host has.
+// A host with a real engine, a published database, and the other programs that load rules. A
+// stranger knocks on the database while somebody removes the rules of the firewall in every way
+// that such a host has.
 
 const networks = ['rpc-node'];
 /** The host looks every 30 s, and this machine may be slow. Seconds. */
@@ -21,7 +22,9 @@ const limit = 60;
 const rules = packetFilter({
   product,
   prefix: 'RPC-PLAYBOOKS',
-  accesses: [{ name: 'INTERNAL', ports: [{ protocol: 'tcp', published: '5432' }], sources: [outside.address] }],
+  accesses: [
+    { name: 'INTERNAL', ports: [{ protocol: 'tcp', published: '5432' }], sources: [outside.address] },
+  ],
   hint: '',
   protects: ['docker.service'],
   networks,
@@ -42,9 +45,13 @@ beforeAll(async () => {
   return scratch.remove;
 });
 
-const restored = async () => Number((await host.run`sed -n 's/^restored //p' /run/${product}/firewall/state`).text());
+const restored = async () =>
+  Number((await host.run`sed -n 's/^restored //p' /run/${product}/firewall/state`).text());
 
-/** Seconds from the end of the loss until the rules are as deployed, and for how long the stranger got in meanwhile. */
+/**
+ * Seconds from the end of the loss until the rules are as deployed, and for how long the stranger
+ * got in meanwhile.
+ */
 async function removedBy(loss: string) {
   let over = false;
   let open = 0;
@@ -83,7 +90,10 @@ const losses = [
   ['a restart of netfilter-persistent, with an older save', 'systemctl restart netfilter-persistent'],
   ['one rule of ours is deleted', 'iptables -D RPC-PLAYBOOKS-INTERNAL -j DROP'],
   ['the jump of IPv6 is deleted', 'ip6tables -D INPUT -j RPC-PLAYBOOKS-INPUT'],
-  ['a rule that accepts all is put before ours', 'iptables -I DOCKER-USER -j ACCEPT; iptables -I INPUT -j ACCEPT'],
+  [
+    'a rule that accepts all is put before ours',
+    'iptables -I DOCKER-USER -j ACCEPT; iptables -I INPUT -j ACCEPT',
+  ],
 ] as const;
 
 describe('rules of the firewall that somebody else removed: the host puts them back, and reports it', () => {

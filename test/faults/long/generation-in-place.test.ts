@@ -41,7 +41,9 @@ const blocks =
 /** Whether json-rpc of the older generation runs on any RPC server. */
 async function olderServes(): Promise<boolean> {
   const format = '{{.Config.Image}} {{.State.Running}}';
-  const seen = ['rpc-1', 'rpc-2'].map((host) => onHost(host, `docker inspect --format '${format}' json-rpc || :`));
+  const seen = ['rpc-1', 'rpc-2'].map((host) =>
+    onHost(host, `docker inspect --format '${format}' json-rpc || :`),
+  );
   return (await Promise.all(seen)).some((each) => each.endsWith(':v1.2.3 true'));
 }
 
@@ -61,7 +63,8 @@ describe('From the older generation to the current, in place', () => {
       const isMigrated = (await stateSql('select max(id) from gorp_migrations')) === 'validium-001.sql';
       expect(isMigrated && (await olderServes()), `after ${last}`).toBe(false);
       if (run.exitCode === 0) break;
-      // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
+      // Killed, and nothing else: a run that fails by itself could not continue after the previous
+      // kill.
       expect(run.exitCode, `after ${last}:\n${run.output}`).toBe(null);
     }
     const boundaries = readFileSync(file, 'utf8').trim().split('\n');

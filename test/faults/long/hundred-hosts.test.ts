@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitCode } from '../../../lib/engine/problem/problem.ts';
 import { mapWithForks } from '../../../lib/engine/run/limit.ts';
 import { freePort } from '../../ssh/sshd.ts';
-import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from '../light-host.ts';
+import {
+  installForLightHosts,
+  type LightHost,
+  type LightHostOptions,
+  startLightHost,
+} from '../light-host.ts';
 import { measured } from '../measured.ts';
 import { type LightRun, type Member, runLight } from '../run-light.ts';
 
@@ -22,7 +27,11 @@ interface Fault {
 
 const faults: readonly Fault[] = [
   { name: 'refuses-the-connection', inventory: { port: 23 }, cause: /refused the connection/ },
-  { name: 'accepts-and-says-nothing', inventory: { address: '127.0.0.1' }, cause: /no answer from .* within 5 s/ },
+  {
+    name: 'accepts-and-says-nothing',
+    inventory: { address: '127.0.0.1' },
+    cause: /no answer from .* within 5 s/,
+  },
   { name: 'has-another-host-key', inventory: {}, cause: /HOST KEY .* HAS CHANGED/ },
   {
     name: 'has-no-login-shell',
@@ -126,7 +135,9 @@ describe('A hundred hosts', () => {
     const run = await runOnAll();
     runs[100] = run;
     expect(run.exitCode, run.stderr).toBe(exitCode.failed);
-    const finished = Object.values(run.summary).filter(({ counts, stopped }) => counts.changed === 5 && !stopped);
+    const finished = Object.values(run.summary).filter(
+      ({ counts, stopped }) => counts.changed === 5 && !stopped,
+    );
     expect(finished.map(({ host }) => host).sort()).toEqual(healthy.map(({ name }) => name).sort());
   });
 

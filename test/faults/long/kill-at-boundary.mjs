@@ -1,6 +1,8 @@
-// Loaded into a playbook's process before everything else (node --import): ends it by SIGKILL at the first boundary of a change at
-// which no earlier run was ended. Each change has three: before it, in the middle, after it. One script makes several changes, each of
-// one or more steps: there is one more boundary between each two steps. There the script kills all its processes, and this one ends.
+// Loaded into a playbook's process before everything else (node --import): ends it by SIGKILL at
+// the first boundary of a change at which no earlier run was ended. Each change has three: before
+// it, in the middle, after it. One script makes several changes, each of one or more steps: there
+// is one more boundary between each two steps. There the script kills all its processes, and this
+// one ends.
 //
 // KILLED: a file with the boundaries so far, one JSON document a line; this run's is appended.
 // APPLY_SECONDS: JSON, the duration of each change in an undisturbed run. KILL_SEED: any text.
@@ -36,7 +38,9 @@ function part(change) {
   return createHash('sha256').update(`${KILL_SEED} ${change}`).digest().readUInt32BE() / 2 ** 32;
 }
 
-/** @param {{ type: string, host: string, role: string, resource: string, outcome?: string }} event */
+/**
+ * @param {{ type: string, host: string, role: string, resource: string, outcome?: string }} event
+ */
 function see({ type, host, role, resource, outcome }) {
   const change = `${host} ${role}: ${resource}`;
   if (type === 'resource-started') {
@@ -62,14 +66,18 @@ process.stdout.write = (/** @type {any} */ chunk, /** @type {any[]} */ ...rest) 
   return done;
 };
 
-/** Where a script notes on its host that it ends itself: the controller may have been killed just before. In memory. */
+/**
+ * Where a script notes on its host that it ends itself: the controller may have been killed just
+ * before. In memory.
+ */
 const onHost = '/dev/shm/killed-between-steps';
 
 /** What a script prints before it ends itself between two steps, and the key of that boundary. */
 const between = /^killed between steps (.*)$/m;
 
 /**
- * Kills a script of changes before its first step, but the very first, at which no earlier run was killed.
+ * Kills a script of changes before its first step, but the very first, at which no earlier run was
+ * killed.
  *
  * @param {string} script
  * @param {string} host

@@ -14,7 +14,8 @@ import { type Fingerprint, fingerprint } from './fingerprint.ts';
 const killer = fileURLToPath(new URL('./kill-at-boundary.mjs', import.meta.url));
 
 /** Changes that only wait, and may be done already when the next run checks. */
-const waits = / (the clock is (synchronised|compared with a time server)|[\w-]+ accepts connections|[\w-]+ stays up)$/;
+const waits =
+  / (the clock is (synchronised|compared with a time server)|[\w-]+ accepts connections|[\w-]+ stays up)$/;
 
 /** The fingerprint of the undisturbed deployment. */
 let undisturbed: Fingerprint;
@@ -23,7 +24,8 @@ let applySeconds: Record<string, number>;
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([...labHosts]);
-  // One host at a time, as in the killed runs: then a change finds the same state on the other hosts.
+  // One host at a time, as in the killed runs: then a change finds the same state on the other
+  // hosts.
   const run = await runPlaybook('deploy', '-i', 'lab', '--forks', '1', '--json');
   expect(run.exitCode, run.output).toBe(0);
   applySeconds = secondsOfChanges(run.stdout);
@@ -51,7 +53,8 @@ describe('the controller is killed (SIGKILL)', () => {
       const before = readFileSync(file, 'utf8');
       const run = await runPlaybookIn(environment, 'deploy', '-i', inventory, '--forks', '1', '--json');
       if (run.exitCode === 0) break;
-      // Killed, and nothing else: a run that fails by itself could not continue after the previous kill.
+      // Killed, and nothing else: a run that fails by itself could not continue after the previous
+      // kill.
       expect(run.exitCode, `after ${before.trim().split('\n').at(-1)}:\n${run.output}`).toBe(null);
     }
     const again = await runPlaybook('deploy', '-i', inventory, '--check');
@@ -61,7 +64,9 @@ describe('the controller is killed (SIGKILL)', () => {
     const boundaries = readFileSync(file, 'utf8').trim().split('\n');
     const changes = Object.keys(applySeconds).filter((change) => !waits.test(change));
     // The host may make a quick change or two before it sees that its connection has ended.
-    const missed = changes.filter((change) => !boundaries.some((one) => one.includes(JSON.stringify(change))));
+    const missed = changes.filter(
+      (change) => !boundaries.some((one) => one.includes(JSON.stringify(change))),
+    );
     expect(missed.length, missed.join('\n')).toBeLessThan(changes.length / 8);
     const onHosts = await Promise.all(
       labHosts.map((host) => onHost(host, 'sort -u /dev/shm/killed-between-steps || :')),

@@ -5,8 +5,9 @@ import { firing, monitor, monitoredLab, until } from '../../deploy/monitored-lab
 import { runPlaybook } from '../../deploy/playbook.ts';
 import { measured } from '../measured.ts';
 
-// Each alert that a lab can cause within minutes: its fault is made for real, and ended. The others need hours or a broken Prometheus:
-// promtool tests them, as it does all (lib/node/monitor/rules.test.ts).
+// Each alert that a lab can cause within minutes: its fault is made for real, and ended. The
+// others need hours or a broken Prometheus: promtool tests them, as it does all
+// (lib/node/monitor/rules.test.ts).
 
 /** What the services around the deployment do. */
 const outside = (command: string) => `curl -sS -f -X POST 'http://172.30.77.10:8090/control/${command}'`;
@@ -25,15 +26,31 @@ interface Fault {
 }
 
 const faults: readonly Fault[] = [
-  { alert: 'SequencerAway db-1', on: 'db-1', make: outside('sequencer/stop'), end: outside('sequencer/start') },
-  { alert: 'Layer1Away db-1', on: 'db-1', make: outside('layer1/stop'), end: outside('layer1/start'), within: 300 },
+  {
+    alert: 'SequencerAway db-1',
+    on: 'db-1',
+    make: outside('sequencer/stop'),
+    end: outside('sequencer/start'),
+  },
+  {
+    alert: 'Layer1Away db-1',
+    on: 'db-1',
+    make: outside('layer1/stop'),
+    end: outside('layer1/start'),
+    within: 300,
+  },
   {
     alert: 'ContainerDown rpc-1',
     on: 'rpc-1',
     make: 'docker stop prover',
     end: 'docker start prover; docker restart json-rpc',
   },
-  { alert: 'JsonRpcSilent rpc-1', on: 'rpc-1', make: 'docker pause json-rpc', end: 'docker unpause json-rpc' },
+  {
+    alert: 'JsonRpcSilent rpc-1',
+    on: 'rpc-1',
+    make: 'docker pause json-rpc',
+    end: 'docker unpause json-rpc',
+  },
   {
     alert: 'ContainerRestarting rpc-1',
     on: 'rpc-1',
@@ -89,7 +106,12 @@ const faults: readonly Fault[] = [
     make: 'systemctl stop rpc-node-metrics.timer',
     end: 'systemctl start rpc-node-metrics.timer',
   },
-  { alert: 'MetricsUnreadable rpc-1', on: 'rpc-1', make: `echo 'no metric {' > ${textfile}`, end: `rm ${textfile}` },
+  {
+    alert: 'MetricsUnreadable rpc-1',
+    on: 'rpc-1',
+    make: `echo 'no metric {' > ${textfile}`,
+    end: `rm ${textfile}`,
+  },
   {
     alert: 'AlertsNotDelivered monitor',
     on: 'rpc-1',

@@ -31,7 +31,10 @@ const lab = () => labInventoryWith({});
 const swapped = () =>
   labInventoryWith({
     'groups.database': { 'rpc-1': { address: '172.30.77.12', region: 'lab-1' } },
-    'groups.rpc': { 'db-1': { address: '172.30.77.11' }, 'rpc-2': { address: '172.30.77.13', user: 'operator' } },
+    'groups.rpc': {
+      'db-1': { address: '172.30.77.11' },
+      'rpc-2': { address: '172.30.77.13', user: 'operator' },
+    },
   });
 
 async function refusedBy(why: RegExp, ...args: readonly string[]): Promise<void> {
@@ -88,10 +91,34 @@ describe('there is one synchronizer', () => {
     await withoutSync();
     const inventory = await lab();
     await onRpc1('systemctl stop ssh');
-    await refusedBy(/rpc-1 could not be checked: .*\n.*--assume-stopped rpc-1/, '-i', inventory, '--limit', 'db-1');
-    await refusedBy(/rpc-1 could not be checked/, '-i', inventory, '--role', 'sync', '--assume-stopped', 'rpc-2');
+    await refusedBy(
+      /rpc-1 could not be checked: .*\n.*--assume-stopped rpc-1/,
+      '-i',
+      inventory,
+      '--limit',
+      'db-1',
+    );
+    await refusedBy(
+      /rpc-1 could not be checked/,
+      '-i',
+      inventory,
+      '--role',
+      'sync',
+      '--assume-stopped',
+      'rpc-2',
+    );
     const started = await runPlaybook(
-      ...(['deploy', '--timeout', '2', '-i', inventory, '--limit', 'db-1', '--assume-stopped', 'rpc-1'] as const),
+      ...([
+        'deploy',
+        '--timeout',
+        '2',
+        '-i',
+        inventory,
+        '--limit',
+        'db-1',
+        '--assume-stopped',
+        'rpc-1',
+      ] as const),
     );
     expect(started.exitCode, started.output).toBe(0);
     expect(started.output).toContain('rpc-1 not checked: assumed to be stopped');
@@ -157,7 +184,9 @@ SQL`,
       const output = runs.map((each) => each.output).join('\n');
       expect(runs.map(({ exitCode }) => exitCode).toSorted(), output).toEqual([0, 5, 5]);
       for (const locked of runs.filter(({ exitCode }) => exitCode === 5)) {
-        expect(locked.output).toMatch(/is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/);
+        expect(locked.output).toMatch(
+          /is locked by \S+@\S+ \(process \d+\), which runs deploy on lab since 20/,
+        );
         expect(named(locked.output, 'changed')).toEqual([]);
       }
       expect((await containers()).match(/^sync$/gm)).toHaveLength(1);

@@ -44,7 +44,10 @@ const rowsUpTo = (block: number) =>
     `select count(*), md5(string_agg(block_hash, ',' order by block_num)) from state.l2block where block_num <= ${block}`,
   );
 const proverRows = () =>
-  onHost('db-1', `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`);
+  onHost(
+    'db-1',
+    `docker exec state-db psql -XqAt -U state_user -d prover_db -c 'select count(*) from state.nodes'`,
+  );
 
 describe('Own snapshots', () => {
   test('bare hosts are deployed to from a snapshot of our own, by pg_restore and by the tool of the node', async ({

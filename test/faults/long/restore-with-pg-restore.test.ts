@@ -39,7 +39,10 @@ beforeAll(async () => {
   postgres = await startPostgres('/var/tmp', { fsync: 'off', max_connections: '40' });
   folder = mkdtempSync('/var/tmp/pg-restore-test-');
   mkdirSync(join(folder, 'snapshot'));
-  postgres.sql('postgres', `create database made_state; create database made_prover; create role ${proverUser} login`);
+  postgres.sql(
+    'postgres',
+    `create database made_state; create database made_prover; create role ${proverUser} login`,
+  );
   postgres.sql(
     'made_state',
     `create schema state;
@@ -82,7 +85,8 @@ esac`,
 afterEach(async () => {
   for (const each of running) kill(each);
   await expect.poll(() => clients(), { timeout: 10_000 }).toBe('0');
-  for (const name of [stateDatabase, proverDatabase]) postgres.sql('postgres', `drop database if exists ${name}`);
+  for (const name of [stateDatabase, proverDatabase])
+    postgres.sql('postgres', `drop database if exists ${name}`);
 });
 
 afterAll(async () => {
@@ -278,7 +282,9 @@ describe('data that we did not restore is not replaced', () => {
     expect(await decision()).toBe('restore');
     const env = { ...process.env, ...postgres.environment };
     postgres.sql(proverDatabase, 'drop schema if exists state cascade');
-    execFileSync('pg_restore', ['--no-owner', '--no-acl', `--dbname=${proverDatabase}`, good.prover], { env });
+    execFileSync('pg_restore', ['--no-owner', '--no-acl', `--dbname=${proverDatabase}`, good.prover], {
+      env,
+    });
     // A restore can have written all of it.
     expect(await decision()).toBe('restore');
     postgres.sql(stateDatabase, `insert into state.l2block values (${blocks + 1}, 'of the node')`);
@@ -303,7 +309,10 @@ describe("a restore by the host's own pg_restore", () => {
 
   test('names may have spaces and backslashes, and a missing index with such a name is noticed', async () => {
     freshDatabases();
-    postgres.sql('postgres', 'drop database if exists made_odd; create database made_odd template made_state');
+    postgres.sql(
+      'postgres',
+      'drop database if exists made_odd; create database made_odd template made_state',
+    );
     postgres.sql(
       'made_odd',
       `create table state."my  table" (n int constraint "the \\key" primary key);
@@ -348,7 +357,10 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
     writeFileSync(text, 'sorry '.repeat(1000));
     dump(tar, 'made_prover', 'tar');
     const words = [
-      [{ ...good, state: text }, /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/],
+      [
+        { ...good, state: text },
+        /^\S+\/text cannot be restored: input file does not appear to be a valid archive$/,
+      ],
       [
         { ...good, prover: tar },
         /^\S+\/tar is a dump in the format TAR; several jobs can restore the custom format only$/,
@@ -381,7 +393,10 @@ for word; do case $word in --host=*) host=$word ;; --dbname=*) database=$word ;;
   test("an error of the server, which the node's own tool would ignore, is reported", async () => {
     freshDatabases();
     // In public, which is not emptied.
-    postgres.sql(stateDatabase, 'create table public.l2block (); create type public.gorp_migrations as enum ()');
+    postgres.sql(
+      stateDatabase,
+      'create table public.l2block (); create type public.gorp_migrations as enum ()',
+    );
     await fails(
       good,
       /^the state database is not restored: could not execute query: ERROR: .*gorp_migrations.* pg_restore exited with 1/,
@@ -469,7 +484,10 @@ end';
         ),
       ).toBe('1\n\\x6c61726765\n0');
       expect(
-        postgres.sql(proverDatabase, 'select count(*) from public.kinds; select count(*) from pg_publication'),
+        postgres.sql(
+          proverDatabase,
+          'select count(*) from public.kinds; select count(*) from pg_publication',
+        ),
       ).toBe('0\n0');
     }
   });
@@ -492,7 +510,10 @@ end';
     const state = archive('state-beside', 'made_state_beside');
     expect((await run({ ...good, state })).output).toBe('the snapshot is restored');
     postgres.sql(stateDatabase, 'create view public.theirs as select * from public.notes');
-    await fails({ ...good, state }, /^what an interrupted restore left in state_db could not be dropped: cannot drop /);
+    await fails(
+      { ...good, state },
+      /^what an interrupted restore left in state_db could not be dropped: cannot drop /,
+    );
     postgres.sql(stateDatabase, 'select * from public.theirs');
   });
 
@@ -500,13 +521,19 @@ end';
     freshDatabases();
     await succeeds();
     const env = { ...process.env, ...postgres.environment, PGAPPNAME: 'rpc-node-restore' };
-    const held = spawn('psql', ['-Xq', stateDatabase, '-c', 'begin; lock table state.l2block; select pg_sleep(600)'], {
-      env,
-    });
+    const held = spawn(
+      'psql',
+      ['-Xq', stateDatabase, '-c', 'begin; lock table state.l2block; select pg_sleep(600)'],
+      {
+        env,
+      },
+    );
     await expect.poll(() => clients(), { timeout: 10_000 }).toBe('1');
     await succeeds();
     expect(
-      await new Promise((resolve) => (held.exitCode === null ? held.once('exit', resolve) : resolve(held.exitCode))),
+      await new Promise((resolve) =>
+        held.exitCode === null ? held.once('exit', resolve) : resolve(held.exitCode),
+      ),
     ).not.toBe(0);
   });
 
@@ -515,7 +542,10 @@ end';
     async (jobs) => {
       freshDatabases();
       // All input is read, and an index is still being built for a while.
-      postgres.sql('postgres', 'drop database if exists made_slow; create database made_slow template made_state');
+      postgres.sql(
+        'postgres',
+        'drop database if exists made_slow; create database made_slow template made_state',
+      );
       postgres.sql(
         'made_slow',
         `create function state.slowly(text) returns text immutable language plpgsql as 'begin perform pg_sleep(3); return $1; end';
@@ -542,7 +572,8 @@ end';
       expect(done).toEqual([...done].sort((a, b) => a - b));
       expect(Math.max(...done)).toBeGreaterThan(0.9 * (sizes[0] ?? 0));
       expect(Math.max(...done)).toBeLessThanOrEqual(total);
-      for (const each of seen) if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
+      for (const each of seen)
+        if (each.done !== undefined) expect([each.total, each.unit]).toEqual([total, 'bytes']);
     },
   );
 });
@@ -564,8 +595,11 @@ describe("a restore by the node's own tool, here a stand-in that does it by pg_r
     rmSync(join(folder, 'runs'), { force: true });
     return { RESTORE_WITH: 'source', NODE_BINARY: join(folder, 'node'), CONFIGURATION: '/etc/restore.toml' };
   }
-  const line = (level: string, msg: string) => `printf '%s\\n' '${JSON.stringify({ level, ts: 1.5, msg, pid: 1 })}'`;
-  /** What the real tool logs where it lost the output of pg_restore, and where pg_restore failed. */
+  const line = (level: string, msg: string) =>
+    `printf '%s\\n' '${JSON.stringify({ level, ts: 1.5, msg, pid: 1 })}'`;
+  /**
+   * What the real tool logs where it lost the output of pg_restore, and where pg_restore failed.
+   */
   const lost = line(
     'error',
     'error restoring snapshot. Error: error reading output: read |0: file already closed\n/src/a.go:1',
@@ -587,7 +621,11 @@ describe("a restore by the node's own tool, here a stand-in that does it by pg_r
     const again =
       /^the restore tool failed: it skipped the hash database, or stopped in it: .*state\.nodes is missing.*\. Trying again$/;
     const lines = output.split('\n');
-    expect(lines).toEqual([expect.stringMatching(again), expect.stringMatching(again), 'the snapshot is restored']);
+    expect(lines).toEqual([
+      expect.stringMatching(again),
+      expect.stringMatching(again),
+      'the snapshot is restored',
+    ]);
     expect(code).toBe(0);
     holdsEverything();
   });
@@ -623,7 +661,12 @@ describe("a restore by the node's own tool, here a stand-in that does it by pg_r
       2,
       /^the state database is not restored: it reported no error; public\.gorp_migrations is empty\. The tool exited with 0/,
     ],
-    ['it gives the hash database to another user', '', 2, /state\.nodes belongs to state_user and not to prover_user/],
+    [
+      'it gives the hash database to another user',
+      '',
+      2,
+      /state\.nodes belongs to state_user and not to prover_user/,
+    ],
   ])('it fails where %s', async (what, faults, successes, words) => {
     freshDatabases();
     const inside = `nsenter --target ${postgres.pid} --mount env PGHOST=${postgres.socket} PGUSER=${postgres.user}`;

@@ -27,18 +27,24 @@ const changed = () => {
 const starts = () =>
   Promise.all(rpc.map((host) => onHost(host, "docker inspect --format '{{.State.StartedAt}}' json-rpc")));
 
-const configurations = () => Promise.all(rpc.map((host) => onHost(host, 'cat /opt/rpc-node/node.config.toml')));
+const configurations = () =>
+  Promise.all(rpc.map((host) => onHost(host, 'cat /opt/rpc-node/node.config.toml')));
 
 /** RPC hosts that a gateway has drained, and why. */
 async function drained(): Promise<string[]> {
   const fleets = await Promise.all(['172.30.77.21', '172.30.77.22'].map(fleetOf));
-  return fleets.flatMap(({ hosts }) => hosts.flatMap(({ host, drained: why }) => (why ? [`${host}: ${why}`] : [])));
+  return fleets.flatMap(({ hosts }) =>
+    hosts.flatMap(({ host, drained: why }) => (why ? [`${host}: ${why}`] : [])),
+  );
 }
 
 async function allServe(): Promise<void> {
   for (let left = 120; left > 0; left -= 1) {
     const fleets = await Promise.all(['172.30.77.21', '172.30.77.22'].map(fleetOf)).catch(() => []);
-    if (fleets.length > 0 && fleets.every(({ hosts }) => hosts.length === 4 && hosts.every(({ serves }) => serves)))
+    if (
+      fleets.length > 0 &&
+      fleets.every(({ hosts }) => hosts.length === 4 && hosts.every(({ serves }) => serves))
+    )
       return;
     await sleep(1000);
   }
@@ -127,7 +133,9 @@ describe('rolling changes of a fleet under load', () => {
     expect(seen.fewest).toBe(4);
   });
 
-  test('a bad configuration stops the deploy after the first host, and the next run repairs it', async ({ task }) => {
+  test('a bad configuration stops the deploy after the first host, and the next run repairs it', async ({
+    task,
+  }) => {
     const before = await starts();
     const bad = ['--set', 'node_config.RPC.Host=192.0.2.1'];
     const { exitCode, output } = await runPlaybook('deploy', ...deploy, ...bad);
@@ -140,7 +148,9 @@ describe('rolling changes of a fleet under load', () => {
     expect(await drained()).toEqual([]);
   });
 
-  test('with rollback: auto, the first host gets its release back after a bad configuration', async ({ task }) => {
+  test('with rollback: auto, the first host gets its release back after a bad configuration', async ({
+    task,
+  }) => {
     const before = await starts();
     const configured = await configurations();
     const load = startLoad({ addresses: addresses.slice(0, 50), rate, webSockets: 10 });
@@ -197,7 +207,10 @@ describe('rolling changes of a fleet under load', () => {
     await sleep(3000);
     const seen = await load.end();
     await quiet`docker start rpc-lab-${holder}`;
-    measured(task, `after ${seconds.toFixed(1)} s; ${seen.failed.length} of ${seen.requests} requests failed`);
+    measured(
+      task,
+      `after ${seconds.toFixed(1)} s; ${seen.failed.length} of ${seen.requests} requests failed`,
+    );
     expect(seconds).toBeLessThan(3);
     expect(seen.lower).toEqual([]);
   });
@@ -205,15 +218,23 @@ describe('rolling changes of a fleet under load', () => {
   test('restart and drain change one host at a time without a failed request', async ({ task }) => {
     const load = startLoad({ addresses: addresses.slice(0, 50), rate, webSockets: 10 });
     const common = ['--inventory', 'lab-fleet', '--yes'];
-    const restarted = await runPlaybook('restart', ...common, '--component', 'json-rpc', '--limit', 'rpc-1,rpc-2');
+    const restarted = await runPlaybook(
+      'restart',
+      ...common,
+      '--component',
+      'json-rpc',
+      '--limit',
+      'rpc-1,rpc-2',
+    );
     const out = await runPlaybook('drain', ...common, '--host', 'rpc-3', '--reason', 'new disk');
     const reasons = await drained();
     const back = await runPlaybook('drain', ...common, '--host', 'rpc-3', '--undo');
     const seen = await load.end();
     measured(task, figures(seen));
-    expect([restarted.exitCode, out.exitCode, back.exitCode], restarted.output + out.output + back.output).toEqual([
-      0, 0, 0,
-    ]);
+    expect(
+      [restarted.exitCode, out.exitCode, back.exitCode],
+      restarted.output + out.output + back.output,
+    ).toEqual([0, 0, 0]);
     expect(reasons).toEqual(['rpc-3: new disk', 'rpc-3: new disk']);
     expectNoFault(seen);
     expect(seen.fewest).toBe(3);

@@ -20,7 +20,10 @@ beforeAll(prepare);
 afterEach(emptied);
 afterAll(cleanUp);
 
-/** It failed with this message; nothing is marked as restored; nothing that uses the databases runs. */
+/**
+ * It failed with this message; nothing is marked as restored; nothing that uses the databases
+ * runs.
+ */
 async function refused(run: Ended, words: RegExp): Promise<void> {
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toMatch(words);
@@ -63,7 +66,11 @@ describe('a snapshot archive is wrong: nothing is fetched, and it is said what i
       /is a web page \(HTML\)/,
     ],
     ['noise', () => ({ state: Buffer.alloc(200_000, 7) }), /is an unknown kind of file/],
-    ['the two archives swapped', ({ state, prover }) => ({ state: prover, prover: state }), /two archives are swapped/],
+    [
+      'the two archives swapped',
+      ({ state, prover }) => ({ state: prover, prover: state }),
+      /two archives are swapped/,
+    ],
     [
       'archives of different days',
       ({ prover }) => ({ prover: changed(prover, dayOfMonth, (day) => (day % 28) + 1) }),
@@ -84,7 +91,10 @@ describe('a snapshot archive is wrong: nothing is fetched, and it is said what i
 describe('a download goes wrong', () => {
   test('an archive that is not the one whose SHA-256 the inventory has: refused, the next run succeeds', async () => {
     const archives = { state: changed(good.state, good.state.length / 2, (byte) => byte ^ 1) };
-    await refused(await deploy({ archives, declared: good }), /is corrupted, or not the file that the inventory names/);
+    await refused(
+      await deploy({ archives, declared: good }),
+      /is corrupted, or not the file that the inventory names/,
+    );
     await succeeds();
   });
 
@@ -107,7 +117,8 @@ describe('a download goes wrong', () => {
   test('a server that stalls for ever: given up after two minutes, goes on by another request', () =>
     succeeds({ behaviour: { stallsOnce: true } }));
 
-  test('a server that answers 503 twice: works', () => succeeds({ behaviour: { failing: { status: 503, times: 2 } } }));
+  test('a server that answers 503 twice: works', () =>
+    succeeds({ behaviour: { failing: { status: 503, times: 2 } } }));
 
   test('a server that answers 503 for ever: named, the next run succeeds', async () => {
     const failing = { status: 503, times: Number.POSITIVE_INFINITY };
@@ -124,7 +135,10 @@ describe('a download goes wrong', () => {
   test('a disk that fills up during the download: named, the next run goes on with what was downloaded', async () => {
     const run = await start({ behaviour: { rate: 2_000_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
-    await onHost('db-1', 'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 1000000 )) /data/filler');
+    await onHost(
+      'db-1',
+      'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 1000000 )) /data/filler',
+    );
     await refused(await run.ended, /no space left|disk.*full|write/i);
     await onHost('db-1', 'rm /data/filler');
     await succeeds();
@@ -138,16 +152,19 @@ describe('a download goes wrong', () => {
     await sleep(1000);
     await onHost('db-1', `systemctl kill -s KILL 'rpc-playbooks-download-testnet_prover*'`);
     await refused(await run.ended, /rpc-playbooks-download-testnet_prover\S* failed \(signal\)/);
-    expect(Number(await onHost('db-1', 'stat -c %s /data/snapshot/testnet_prover_db.sql.tar.gz.part'))).toBeGreaterThan(
-      0,
-    );
+    expect(
+      Number(await onHost('db-1', 'stat -c %s /data/snapshot/testnet_prover_db.sql.tar.gz.part')),
+    ).toBeGreaterThan(0);
     await succeeds();
   });
 });
 
 describe('a restore goes wrong: nothing starts on what is half restored', () => {
   test('the tool fails and ends with 0, for the state archive breaks off: shown by the content of the database', async () => {
-    await refused(await deploy({ archives: { state: half(good.state) } }), /the state database is not restored: /);
+    await refused(
+      await deploy({ archives: { state: half(good.state) } }),
+      /the state database is not restored: /,
+    );
     await succeeds();
   });
 
@@ -170,7 +187,11 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
 
   const unit = 'rpc-node-restore';
   test.each<[what: string, fault: string, words: RegExp]>([
-    ['the restore is killed half-way', `systemctl kill -s KILL ${unit}`, /rpc-node-restore failed \(signal\)/],
+    [
+      'the restore is killed half-way',
+      `systemctl kill -s KILL ${unit}`,
+      /rpc-node-restore failed \(signal\)/,
+    ],
     ['PostgreSQL is restarted half-way', 'docker restart -t 0 state-db', /not restored|could not be|failed/],
     [
       'the disk fills up half-way',

@@ -39,7 +39,15 @@ describe('a switch of the Database+Sync server, killed and cut off at random', (
       const counts = { kills: 0, partitions: 0, switches: 0 };
       while (counts.kills + counts.partitions < wanted) {
         const to = other(server);
-        const run = startPlaybook('switch', '--inventory', await servedBy(to), '--to', to, '--yes', '--break-lock');
+        const run = startPlaybook(
+          'switch',
+          '--inventory',
+          await servedBy(to),
+          '--to',
+          to,
+          '--yes',
+          '--break-lock',
+        );
         const over = run.ended.then(({ exitCode }) => exitCode);
         const isOver = await Promise.race([over, sleep(random.below(longest * 1000))]);
         if (isOver === 0) {

@@ -11,7 +11,8 @@ import { expectConverged, watchWriters } from '../../deploy/switched-lab.ts';
 import { clientAddresses, fleetOf, startLoad } from '../fleet-load.ts';
 import { measured } from '../measured.ts';
 
-// The larger lab, with rpc-4 as a replica of db-1: two gateways, three RPC servers that read the replica.
+// The larger lab, with rpc-4 as a replica of db-1: two gateways, three RPC servers that read the
+// replica.
 
 const addresses = { 'db-1': '172.30.77.11', 'rpc-4': '172.30.77.15' } as const;
 type Server = keyof typeof addresses;

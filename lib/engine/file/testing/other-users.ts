@@ -31,7 +31,8 @@ export function putFile(
 }
 
 /**
- * Gives a path an access list that lets one more user in. Node cannot do that, and setfacl is missing on many machines: needs Python.
+ * Gives a path an access list that lets one more user in. Node cannot do that, and setfacl is
+ * missing on many machines: needs Python.
  *
  * @param list `access` for the path itself, `default` for what is made in a folder
  * @param uid who may do as much as the owner

@@ -5,7 +5,10 @@ import type { Step } from '../step.ts';
 import { inText, scriptOf } from '../step-script.ts';
 import { laneWatch } from '../transport/time-limit.ts';
 
-/** A change: its steps, and what repeats the reads of its check and of the checks since the change before it. */
+/**
+ * A change: its steps, and what repeats the reads of its check and of the checks since the change
+ * before it.
+ */
 export interface ReadyChange {
   readonly steps: readonly Step[];
   /** Left out for the first change of a request: nothing came between its check and it. */
@@ -14,7 +17,10 @@ export interface ReadyChange {
 
 const none: Repeated = { paths: [], outputs: [] };
 
-/** How a script of changes ended: at which change, counted from 1, and for a failure at which of its steps. */
+/**
+ * How a script of changes ended: at which change, counted from 1, and for a failure at which of
+ * its steps.
+ */
 export interface ChangesEnd {
   readonly change: number;
   readonly why: 'done' | 'failed' | 'outdated' | 'stopped';
@@ -25,7 +31,10 @@ export interface ChangesEnd {
 const script = readScript(new URL('changes.sh', import.meta.url));
 
 /** One script that makes changes in order, and its standard input: contents with secrets. */
-export function changesScript(changes: readonly ReadyChange[], nonce: string): { text: string; stdin: string } {
+export function changesScript(
+  changes: readonly ReadyChange[],
+  nonce: string,
+): { text: string; stdin: string } {
   const secrets: string[] = [];
   const { word, definitions } = sharedWords();
   const functions = changes.map(({ steps, conditions: { paths, outputs } = none }, index) => {
@@ -37,7 +46,11 @@ __same${index + 1}(){\n__same ${quote(paths)}${repeat && ` && __again ${index + 
   });
   const all = [...new Set(changes.flatMap(({ conditions = none }) => conditions.paths))];
   return {
-    text: withArguments(definitions() + laneWatch + functions.join('') + script, [nonce, changes.length, all]),
+    text: withArguments(definitions() + laneWatch + functions.join('') + script, [
+      nonce,
+      changes.length,
+      all,
+    ]),
     stdin: secrets.map((secret) => `${secret}\n`).join(''),
   };
 }
@@ -56,11 +69,19 @@ function stepLine(step: Step, number: number, secrets: string[], word: (text: st
  *
  * @returns undefined before the last of them
  */
-export function parseChangesEnd(printed: Buffer, nonce: string): { end: ChangesEnd; rest: Buffer } | undefined {
+export function parseChangesEnd(
+  printed: Buffer,
+  nonce: string,
+): { end: ChangesEnd; rest: Buffer } | undefined {
   const at = printed.indexOf(`${nonce} end `);
   const after = printed.indexOf('\n', at);
   if (at < 0 || after < 0) return undefined;
   const [change, why, step, code] = printed.toString('latin1', at + nonce.length + 5, after).split(' ');
-  const end = { change: Number(change), why: why as ChangesEnd['why'], step: Number(step), code: Number(code) };
+  const end = {
+    change: Number(change),
+    why: why as ChangesEnd['why'],
+    step: Number(step),
+    code: Number(code),
+  };
   return { end, rest: printed.subarray(after + 1) };
 }

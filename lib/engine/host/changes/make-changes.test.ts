@@ -29,12 +29,19 @@ test('a read with standard input is made after the changes, too', async () => {
   const { readerFor, ended } = makeChanges(await connectLocally(), 'h', changes);
   const reader = readerFor(new Set());
   const read = reader.$({ stdin: 'password' })`cat ${file}`;
-  expect([(await reader.$`cat ${file}`).text(), (await read).text(), (await ended).made]).toEqual(['yes', 'yes', 1]);
+  expect([(await reader.$`cat ${file}`).text(), (await read).text(), (await ended).made]).toEqual([
+    'yes',
+    'yes',
+    1,
+  ]);
 });
 
 test('a read gets its own standard input in the same request, also after a change that did not read its own', async () => {
   const connection = await connectLocally();
-  const changes = [{ steps: [command`false`] }, { steps: [command({ stdin: new Secret('of the change') })`cat`] }];
+  const changes = [
+    { steps: [command`false`] },
+    { steps: [command({ stdin: new Secret('of the change') })`cat`] },
+  ];
   const { readerFor, ended } = makeChanges(connection, 'h', changes);
   const read = readerFor(new Set()).$({ stdin: new Secret('of the read') })`cat`;
   expect([(await read).stdout, (await ended).made]).toEqual(['of the read', 0]);

@@ -12,12 +12,18 @@ import { describeStep, ownFailure, type Step } from '../step.ts';
 import { changedMeanwhile, scriptOf } from '../step-script.ts';
 import { changesScript, parseChangesEnd, type ReadyChange } from './changes-script.ts';
 
-/** How changes in one request ended: the number of those that were made, and what happened to the next one. */
+/**
+ * How changes in one request ended: the number of those that were made, and what happened to the
+ * next one.
+ */
 export interface ChangesMade {
   readonly made: number;
   /** Why the next one failed. */
   readonly error?: unknown;
-  /** Why the check of the next one is out of date: the change was not made. Without it, and without an error, the run was stopped. */
+  /**
+   * Why the check of the next one is out of date: the change was not made. Without it, and without
+   * an error, the run was stopped.
+   */
   readonly outdated?: string;
   /** Set if the connection was lost: the changes before are made, and not proved. */
   readonly lost?: true;
@@ -40,7 +46,10 @@ export interface ChangesRequest {
   readonly ended: Promise<ChangesMade>;
 }
 
-/** Makes changes in order, up to the first that fails, whose check is out of date, or before which the run is stopped. */
+/**
+ * Makes changes in order, up to the first that fails, whose check is out of date, or before which
+ * the run is stopped.
+ */
 export function makeChanges(
   connection: Connection,
   name: string,
@@ -64,13 +73,16 @@ export function makeChanges(
         `${reads.inputs}(\n${first}${text})||exit\n${reads.text}`,
         {
           stdin: reads.stdin + stdin || undefined,
-          answerSeconds: limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
+          answerSeconds:
+            limit + commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, readTimeout),
           onOutput: watch.see,
         },
       );
       const parsed = parseChangesEnd(stdout, nonce);
       if (!parsed)
-        throw new Error(`${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`);
+        throw new Error(
+          `${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`,
+        );
       settle(resultOf(changes, parsed.end, stderr.toString(), nonce));
       if (!isProved) return [];
       try {
@@ -94,7 +106,12 @@ export function makeChanges(
 }
 
 /** Follows the lines of changes.sh, and makes the file `stop` when the run is interrupted. */
-function watchLines(connection: Connection, nonce: string, started: (change: number) => void, stop?: AbortSignal) {
+function watchLines(
+  connection: Connection,
+  nonce: string,
+  started: (change: number) => void,
+  stop?: AbortSignal,
+) {
   let printed = '';
   let folder: string | undefined;
   const tell = () => {
@@ -128,7 +145,8 @@ function resultOf(
 ): ChangesMade {
   const made = change - 1;
   const step = changes[made]?.steps[number - 1];
-  if (why === 'outdated') return { made, outdated: 'what the check has read was changed by an earlier change' };
+  if (why === 'outdated')
+    return { made, outdated: 'what the check has read was changed by an earlier change' };
   if (why !== 'failed' || !step) return { made };
   if (step.do === 'rewrite' && code === changedMeanwhile)
     return { made, outdated: `${step.path} was changed by another program` };

@@ -10,7 +10,10 @@ const unreadable = 'unknown';
 
 const text = z.string().nullish().catch(undefined);
 
-/** A device of lsblk; older versions print numbers and booleans as text. A value of another type counts as missing. */
+/**
+ * A device of lsblk; older versions print numbers and booleans as text. A value of another type
+ * counts as missing.
+ */
 const listed = z.object({
   kname: text,
   path: text,
@@ -36,7 +39,8 @@ const output = z.object({ blockdevices: z.array(z.unknown()) });
 const deepest = 16;
 
 /**
- * @param text output of the command. A device with several parents (RAID) is listed once, with all of them.
+ * @param text output of the command. A device with several parents (RAID) is listed once, with all
+ * of them.
  */
 export function parseBlockDevices(text: string): BlockDevice[] {
   const gap = text.indexOf('\n\n');

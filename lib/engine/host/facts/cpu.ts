@@ -3,8 +3,8 @@ import { readScript } from '../script.ts';
 export const cpuCommand = readScript(new URL('cpu.sh', import.meta.url));
 
 /**
- * The clock is the highest one known: the maximum, not the current power-saving value. The processor's name may contain it, too
- * (`@ 3.20GHz`).
+ * The clock is the highest one known: the maximum, not the current power-saving value. The
+ * processor's name may contain it, too (`@ 3.20GHz`).
  */
 export function parseCpu(text: string) {
   const [processors = '', highest = ''] = text.split(/^max\n/m);
@@ -21,7 +21,10 @@ export function parseCpu(text: string) {
   };
 }
 
-/** `model name\t: Intel …`. By hand: a pattern with white space on both sides of the colon would try every space of a long line. */
+/**
+ * `model name\t: Intel …`. By hand: a pattern with white space on both sides of the colon would
+ * try every space of a long line.
+ */
 function keyAndValue(line: string): [string, string] {
   const at = line.indexOf(':');
   return at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];

@@ -10,7 +10,9 @@ export interface Mount {
   readonly options: readonly string[];
   readonly size: number;
   readonly available: number;
-  /** The folder of the file system that is mounted: `/`, or that of a bind mount or a subvolume. */
+  /**
+   * The folder of the file system that is mounted: `/`, or that of a bind mount or a subvolume.
+   */
   readonly root: string;
   /** The number of its device, `8:1`. btrfs and ZFS have numbers that no block device has. */
   readonly number: string;
@@ -26,10 +28,15 @@ export interface BlockDevice {
   readonly rotational: boolean;
   /** `nvme`, `sata`, … or empty. */
   readonly transport: string;
-  /** File system or any other signature on it; empty without one, `unknown` if the device could not be read. */
+  /**
+   * File system or any other signature on it; empty without one, `unknown` if the device could not
+   * be read.
+   */
   readonly signature: string;
   readonly mountpoints: readonly string[];
-  /** The devices that it is made of: the disk of a partition, the disks of an array or a volume. */
+  /**
+   * The devices that it is made of: the disk of a partition, the disks of an array or a volume.
+   */
   readonly parents: readonly string[];
   /** The number of the device, `8:1`. */
   readonly number: string;
@@ -66,7 +73,10 @@ export interface Facts {
   readonly systemd: boolean;
   /** The kind of container that the host is, in the words of systemd-detect-virt. */
   readonly container: string | undefined;
-  /** The host's clock minus the controller's, seconds; 0 if the duration of the request can explain the difference. */
+  /**
+   * The host's clock minus the controller's, seconds; 0 if the duration of the request can explain
+   * the difference.
+   */
   readonly clockOffset: number;
   readonly hostname: string;
 }

@@ -1,6 +1,8 @@
 import { unescapeOctal } from './unescape-octal.ts';
 
-/** One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded. */
+/**
+ * One line of /etc/fstab that mounts something. Fields as in fstab(5), with its escapes decoded.
+ */
 export interface FstabEntry {
   readonly source: string;
   readonly target: string;

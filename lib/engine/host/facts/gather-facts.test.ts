@@ -122,8 +122,24 @@ test('block devices: newer and older lsblk, and a signature that only the device
         mountpoint: '/',
         pkname: 'sda',
       },
-      { kname: 'nvme0n1', path: '/dev/nvme0n1', size: 5000, type: 'disk', rota: false, tran: 'nvme', fstype: null },
-      { kname: 'nvme1n1', path: '/dev/nvme1n1', size: 5000, type: 'disk', rota: false, tran: 'nvme', fstype: null },
+      {
+        kname: 'nvme0n1',
+        path: '/dev/nvme0n1',
+        size: 5000,
+        type: 'disk',
+        rota: false,
+        tran: 'nvme',
+        fstype: null,
+      },
+      {
+        kname: 'nvme1n1',
+        path: '/dev/nvme1n1',
+        size: 5000,
+        type: 'disk',
+        rota: false,
+        tran: 'nvme',
+        fstype: null,
+      },
       { kname: 'sdz', path: '/dev/sdz', size: 5000, type: 'disk', rota: false, fstype: null },
       { kname: 'sdy', path: '/dev/sdy', size: 5000, type: 'disk', rota: false, fstype: null },
       { kname: 'loop0', path: '/dev/loop0', size: 0, type: 'loop', rota: false, fstype: null },
@@ -150,7 +166,12 @@ probed 2 sdz
     ['/dev/sdz', 'unknown'],
     ['/dev/sdy', 'unknown'],
   ]);
-  expect(devices[1]).toMatchObject({ parents: ['/dev/sda'], mountpoints: ['/'], rotational: true, transport: '' });
+  expect(devices[1]).toMatchObject({
+    parents: ['/dev/sda'],
+    mountpoints: ['/'],
+    rotational: true,
+    transport: '',
+  });
   expect(devices[2]).toMatchObject({ size: 5000, rotational: false, transport: 'nvme', parents: [] });
 
   expect(devices[3]).toMatchObject({ uuid: '1-2', label: 'data' });
@@ -167,7 +188,9 @@ probed 2 sdz
       },
     ],
   });
-  expect(parseBlockDevices(`${older}\n\n`).map(({ path, size, rotational }) => [path, size, rotational])).toEqual([
+  expect(
+    parseBlockDevices(`${older}\n\n`).map(({ path, size, rotational }) => [path, size, rotational]),
+  ).toEqual([
     ['/dev/sda', 1000, true],
     ['/dev/sda1', 900, false],
   ]);
@@ -177,7 +200,15 @@ probed 2 sdz
 test('block devices: all disks of an array, the file of a loop device, and what a cloud says of a disk', () => {
   const listed = JSON.stringify({
     blockdevices: [
-      { kname: 'sda', path: '/dev/sda', 'maj:min': '8:0', size: 9, type: 'disk', model: 'Virtual Disk    ', rm: false },
+      {
+        kname: 'sda',
+        path: '/dev/sda',
+        'maj:min': '8:0',
+        size: 9,
+        type: 'disk',
+        model: 'Virtual Disk    ',
+        rm: false,
+      },
       { kname: 'sdb', path: '/dev/sdb', 'maj:min': '  8:16 ', size: 9, type: 'disk', rm: true },
       {
         kname: 'md0',

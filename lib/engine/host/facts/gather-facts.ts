@@ -58,8 +58,8 @@ export async function gatherFacts(host: Reader): Promise<Facts> {
 }
 
 /**
- * The host read its clock at some moment between request and answer. Of the possible offsets, the smallest: a slow
- * request does not mean a wrong clock.
+ * The host read its clock at some moment between request and answer. Of the possible offsets, the
+ * smallest: a slow request does not mean a wrong clock.
  *
  * @param clock seconds since 1970 as the host prints them; busybox has no fractions
  */
@@ -69,7 +69,9 @@ export function leastOffset(clock: string, asked: number, answered: number): num
   return Math.max(host - answered, 0) + Math.min((exact ? host : host + 1) - asked, 0);
 }
 
-/** A script for the shell that runs the batch: another shell would take longer than most of them. */
+/**
+ * A script for the shell that runs the batch: another shell would take longer than most of them.
+ */
 function run(host: Reader, lines: string, timeoutSeconds = factTimeout) {
   return host.$({ timeoutSeconds })`eval ${lines}`;
 }

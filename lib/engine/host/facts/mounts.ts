@@ -9,12 +9,15 @@ export const localMountsCommand = withArguments(script, ['local']);
 export const networkMountsCommand = withArguments(script, ['network']);
 
 /**
- * @param text output of one of the commands. Where a directory is mounted over, the upper one counts.
+ * @param text output of one of the commands. Where a directory is mounted over, the upper one
+ * counts.
  */
 export function parseMounts(text: string): Mount[] {
   const gap = /^$/m.exec(text)?.index ?? text.length;
   const sizes = new Map<string, { size: number; available: number }>();
-  for (const [, unit, blocks, available, target = ''] of text.slice(gap).matchAll(/^(\d+) (\d+) (\d+) (.*)$/gm)) {
+  for (const [, unit, blocks, available, target = ''] of text
+    .slice(gap)
+    .matchAll(/^(\d+) (\d+) (\d+) (.*)$/gm)) {
     sizes.set(target, { size: Number(unit) * Number(blocks), available: Number(unit) * Number(available) });
   }
   const warned = new Set([...text.slice(gap).matchAll(/^data-loss (.*)$/gm)].map(([, target]) => target));
@@ -22,12 +25,19 @@ export function parseMounts(text: string): Mount[] {
   for (const line of text.slice(0, gap).split('\n').filter(Boolean)) {
     const mount = parseLine(line);
     const saysDataLoss = warned.has(mount.target);
-    mounts.set(mount.target, { ...mount, ...(sizes.get(mount.target) ?? { size: 0, available: 0 }), saysDataLoss });
+    mounts.set(mount.target, {
+      ...mount,
+      ...(sizes.get(mount.target) ?? { size: 0, available: 0 }),
+      saysDataLoss,
+    });
   }
   return [...mounts.values()];
 }
 
-/** proc(5): id parent major:minor root target options tags… - type source options-of-the-file-system */
+/**
+ * proc(5): id parent major:minor root target options tags… - type source
+ * options-of-the-file-system
+ */
 function parseLine(line: string): Omit<Mount, 'size' | 'available' | 'saysDataLoss'> {
   const [own = '', above = ''] = line.split(' - ');
   const [, , number = '', root = '', target = '', options = ''] = own.split(' ');
@@ -39,8 +49,8 @@ function parseLine(line: string): Omit<Mount, 'size' | 'available' | 'saysDataLo
     number,
     type,
     // Either may be read-only by itself.
-    options: [...new Set([...options.split(','), ...all.split(',').filter((option) => option !== 'rw')])].filter(
-      (option, _, every) => option !== 'rw' || !every.includes('ro'),
-    ),
+    options: [
+      ...new Set([...options.split(','), ...all.split(',').filter((option) => option !== 'rw')]),
+    ].filter((option, _, every) => option !== 'rw' || !every.includes('ro')),
   };
 }

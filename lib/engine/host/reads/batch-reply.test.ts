@@ -20,7 +20,10 @@ function reply(all: readonly Left[], codes = all.map((_, index) => index)): Buff
     ]),
   ];
   const total = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
-  const sizes = [...files.map(([name, bytes]) => `${String(bytes.length).padStart(7)} ${name}\n`), `${total} total\n`];
+  const sizes = [
+    ...files.map(([name, bytes]) => `${String(bytes.length).padStart(7)} ${name}\n`),
+    `${total} total\n`,
+  ];
   return Buffer.concat([Buffer.from(sizes.join('')), ...files.map(([, bytes]) => bytes)]);
 }
 
@@ -57,10 +60,15 @@ test('a reply that is too long or too short is detected', () => {
     new ReplySizeMismatch('60 bytes were announced and 61 came'),
   );
   expect(() => parseBatchReply(whole.subarray(0, -1), 1)).toThrow(ReplySizeMismatch);
-  expect(() => parseBatchReply(Buffer.from('sh: wc: not found\n'), 1)).toThrow('the sizes of the reply are missing');
+  expect(() => parseBatchReply(Buffer.from('sh: wc: not found\n'), 1)).toThrow(
+    'the sizes of the reply are missing',
+  );
 });
 
 test('a command has no output if the host could not record its end', () => {
   const one = { code: 0, timedOut: false, stdout: Buffer.from('a'), stderr: '' };
-  expect(parseBatchReply(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([undefined, 'a']);
+  expect(parseBatchReply(reply([one, one], [1]), 2).map((output) => output?.stdout)).toEqual([
+    undefined,
+    'a',
+  ]);
 });

@@ -1,8 +1,9 @@
 import { Output } from '../output.ts';
 
 /**
- * Parses the output of batch.sh: the sizes by `wc -c` of the files `codes`, `o1`, `e1`, `o2`, `e2`, …, then their contents one
- * after another in the same order. No output of a command can be mistaken for a boundary.
+ * Parses the output of batch.sh: the sizes by `wc -c` of the files `codes`, `o1`, `e1`, `o2`,
+ * `e2`, …, then their contents one after another in the same order. No output of a command can be
+ * mistaken for a boundary.
  *
  * @param count how many commands the batch had
  * @returns the output of each command; undefined where the host could not keep it
@@ -37,7 +38,8 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
   let at = 0;
   for (;;) {
     const end = reply.indexOf(10, at);
-    const [, size, name] = /^ *(\d+) (\w+)$/.exec(reply.subarray(at, end < 0 ? at : end).toString('latin1')) ?? [];
+    const [, size, name] =
+      /^ *(\d+) (\w+)$/.exec(reply.subarray(at, end < 0 ? at : end).toString('latin1')) ?? [];
     if (size === undefined || name === undefined) throw new Error('the sizes of the reply are missing');
     at = end + 1;
     if (name === 'total') return { sizes, end: at };
@@ -45,13 +47,22 @@ function readSizes(reply: Buffer): { sizes: [string, number][]; end: number } {
   }
 }
 
-/** Lines of index, exit code, whether the time limit was reached, and the host's uptime at the start and the end. */
-function readCodes(bytes: Buffer | undefined): Map<number, { code: number; timedOut: boolean; seconds: number }> {
+/**
+ * Lines of index, exit code, whether the time limit was reached, and the host's uptime at the
+ * start and the end.
+ */
+function readCodes(
+  bytes: Buffer | undefined,
+): Map<number, { code: number; timedOut: boolean; seconds: number }> {
   const lines = (bytes?.toString('latin1') ?? '').matchAll(/^(\d+) (\d+) ([01])(?: ([\d.]*) ([\d.]*))?$/gm);
   return new Map(
     [...lines].map(([, index, code, late, from, to]) => [
       Number(index),
-      { code: late === '1' ? 124 : Number(code), timedOut: late === '1', seconds: Number(to ?? 0) - Number(from ?? 0) },
+      {
+        code: late === '1' ? 124 : Number(code),
+        timedOut: late === '1',
+        seconds: Number(to ?? 0) - Number(from ?? 0),
+      },
     ]),
   );
 }

@@ -2,14 +2,20 @@ import { quote } from '../quote.ts';
 import { readScript, withArguments } from '../script.ts';
 import { laneWatch } from '../transport/time-limit.ts';
 
-/** One command of a batch: its text for sh, its time limit, and its standard input, which may be secret. */
+/**
+ * One command of a batch: its text for sh, its time limit, and its standard input, which may be
+ * secret.
+ */
 export interface BatchCommand {
   readonly text: string;
   readonly timeoutSeconds: number;
   readonly stdin?: Buffer | undefined;
 }
 
-/** Commands that run at once on a host: enough that waiting for one engine or server does not delay the others. */
+/**
+ * Commands that run at once on a host: enough that waiting for one engine or server does not delay
+ * the others.
+ */
 const lanes = 4;
 
 /** The exit code of a batch without space for its output, as in batch.sh. */
@@ -18,11 +24,13 @@ export const noRoom = 75;
 const script = readScript(new URL('batch.sh', import.meta.url));
 
 /**
- * One script that runs all commands; `parseBatchReply` reads its output. Commands are assigned to the lanes in turn, so the first
- * of the batch start first.
+ * One script that runs all commands; `parseBatchReply` reads its output. Commands are assigned to
+ * the lanes in turn, so the first of the batch start first.
  *
- * @param way careful sends each file up to its announced size and no further, at the cost of a process for each
- * @returns `inputs` comes before `text`, and reads `stdin` to its end into variables: `read` takes no byte beyond its line
+ * @param way careful sends each file up to its announced size and no further, at the cost of a
+ * process for each
+ * @returns `inputs` comes before `text`, and reads `stdin` to its end into variables: `read` takes
+ * no byte beyond its line
  */
 export function batchScript(commands: readonly BatchCommand[], way: 'quick' | 'careful') {
   const inputs = commands.flatMap(({ stdin }, index) => (stdin ? [{ name: `__in${index + 1}`, stdin }] : []));

@@ -6,7 +6,12 @@ import { Secret } from '../../secret/secret.ts';
 import type { Connection } from '../connection.ts';
 import type { Reader } from '../host.ts';
 import { createReader } from '../reader.ts';
-import { connectLocally, processesWith, standInFor, temporaryDirectory } from '../testing/local-connection.ts';
+import {
+  connectLocally,
+  processesWith,
+  standInFor,
+  temporaryDirectory,
+} from '../testing/local-connection.ts';
 import { createWriter } from '../writer.ts';
 import { batchOf } from './batch.ts';
 import { batchScript } from './batch-script.ts';
@@ -85,7 +90,10 @@ test('a syntax error, an unclosed quote or an exit does not affect other reads',
     'set -e; false; true',
     'cd /nowhere',
   ];
-  const [fine, ...outputs] = await Promise.all([host.$`echo fine`, ...bad.map((text) => runText(host, text))]);
+  const [fine, ...outputs] = await Promise.all([
+    host.$`echo fine`,
+    ...bad.map((text) => runText(host, text)),
+  ]);
   expect(fine.text()).toBe('fine');
   expect(outputs.filter((output) => output.ok)).toEqual([]);
   expect(connection.execs).toBe(1);
@@ -107,7 +115,9 @@ test('a read that hangs ends at its own limit, and the others get their results'
   expect(slow.timedOut).toBe(true);
   expect(slow.exitCode).toBe(124);
   expect(slow.stdout).toBe('first\n');
-  expect(rest.map((output) => output.text())).toEqual(Array.from({ length: 12 }, (_, index) => String(index)));
+  expect(rest.map((output) => output.text())).toEqual(
+    Array.from({ length: 12 }, (_, index) => String(index)),
+  );
   expect(processesWith(`sleep ${mark}`)).toEqual([]);
 });
 
@@ -233,7 +243,12 @@ test('a failed exec fails every read of that tick, and no later one', async () =
     exec: (script, options) => (fail ? Promise.reject(new Error('gone')) : connection.exec(script, options)),
   };
   const host = createReader(flaky, 'flaky');
-  const results = await Promise.allSettled([host.$`true`, host.stat('/'), host.read('/etc/passwd'), host.unit('x')]);
+  const results = await Promise.allSettled([
+    host.$`true`,
+    host.stat('/'),
+    host.read('/etc/passwd'),
+    host.unit('x'),
+  ]);
   expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
   fail = false;
   expect((await host.$`echo back`).text()).toBe('back');

@@ -20,7 +20,10 @@ export interface VectorRead<K, V> {
   group?(key: K): string;
   /** The command for sh, about at least one key. */
   command(keys: readonly K[]): string;
-  /** A quicker command, whose output changes with the answers; or the path of the file on whose state the answer depends. */
+  /**
+   * A quicker command, whose output changes with the answers; or the path of the file on whose
+   * state the answer depends.
+   */
   repeat?(keys: readonly K[]): string;
   path?(key: K): string | undefined;
   /**
@@ -143,7 +146,8 @@ class Tick {
   }
 
   async #send(sendAll: SendAll): Promise<Map<string, Output | undefined>> {
-    // Vectorised reads go first: they have most of the answers, and each of them waits for something else.
+    // Vectorised reads go first: they have most of the answers, and each of them waits for
+    // something else.
     const commands = [...this.#prepared.map((command) => command()), ...this.#commands.values()];
     const all = new Map(commands.map((one) => [idOf(one), one]));
     const replies = await sendAll([...all.values()]);
@@ -181,7 +185,10 @@ function idOf({ text, timeoutSeconds, stdin }: BatchCommand): string {
 /** The output of each command, in order; undefined where the host could not keep it. */
 type Outputs = readonly (Output | undefined)[];
 
-/** Reads change nothing on the host, so a batch that failed as a whole is sent again, in the safer form. */
+/**
+ * Reads change nothing on the host, so a batch that failed as a whole is sent again, in the safer
+ * form.
+ */
 export async function send(
   connection: Connection,
   commands: readonly BatchCommand[],
@@ -199,7 +206,8 @@ export async function send(
       hint: 'free some space on one of these file systems, in memory or on disk: output of commands is kept there for a moment',
     });
   }
-  if (code !== 0) throw new Error(`${connection.name}: the host could not run a batch of reads (${code}): ${printed}`);
+  if (code !== 0)
+    throw new Error(`${connection.name}: the host could not run a batch of reads (${code}): ${printed}`);
   try {
     return parseBatchReply(stdout, commands.length);
   } catch (error) {

@@ -4,7 +4,10 @@ import type { ContainerState } from '../host.ts';
 import { quote } from '../quote.ts';
 import type { VectorRead } from './batch.ts';
 
-/** One `docker inspect` over all containers. Without Docker, or with its engine stopped, no container is found. */
+/**
+ * One `docker inspect` over all containers. Without Docker, or with its engine stopped, no
+ * container is found.
+ */
 export const containerRead: VectorRead<string, ContainerState | undefined> = {
   name: 'container',
   id(name) {
@@ -54,7 +57,10 @@ const document = z.looseObject({
   HostConfig: z.object({ CpuShares: number }).optional().catch(undefined),
 });
 
-function stateOf({ Id, Image, RestartCount, State, Config, HostConfig }: z.output<typeof document>, raw: unknown) {
+function stateOf(
+  { Id, Image, RestartCount, State, Config, HostConfig }: z.output<typeof document>,
+  raw: unknown,
+) {
   return {
     id: Id,
     image: Config?.Image ?? '',

@@ -13,13 +13,20 @@ interface Query {
 /** Several files changed while they were read, so that they cannot be separated. */
 const unsure = Symbol('unsure');
 
-const functions = [new URL('../folder-names.sh', import.meta.url), new URL('held-content.sh', import.meta.url)];
-const script = readScript(...functions, new URL('sums.sh', import.meta.url), new URL('content.sh', import.meta.url));
+const functions = [
+  new URL('../folder-names.sh', import.meta.url),
+  new URL('held-content.sh', import.meta.url),
+];
+const script = readScript(
+  ...functions,
+  new URL('sums.sh', import.meta.url),
+  new URL('content.sh', import.meta.url),
+);
 const aloneScript = readScript(...functions, new URL('content-alone.sh', import.meta.url));
 
 /**
- * A file's content, or undefined if it does not exist. Follows links; where another user than root can change the names on the way, only
- * to what that user can read.
+ * A file's content, or undefined if it does not exist. Follows links; where another user than root
+ * can change the names on the way, only to what that user can read.
  *
  * @throws Error when the file exists and cannot be read
  */
@@ -37,10 +44,16 @@ export async function compareFile(batch: Batch, query: Query): Promise<Compared>
   const compared = await batch.ask(contentRead, query);
   if (compared !== unsure) return compared;
   const content = await readAlone(batch, query.path);
-  return { same: false, content: content && content.length <= (query.largest ?? Infinity) ? content : undefined };
+  return {
+    same: false,
+    content: content && content.length <= (query.largest ?? Infinity) ? content : undefined,
+  };
 }
 
-/** One `sha256sum` over all files with a hash to compare, and one `wc` and one `cat` over those that are sent. */
+/**
+ * One `sha256sum` over all files with a hash to compare, and one `wc` and one `cat` over those
+ * that are sent.
+ */
 const contentRead: VectorRead<Query, Compared | typeof unsure> = {
   name: 'content',
   id: ({ path, sha256 = '-', largest = '' }) => `${sha256}:${largest} ${checkPath(path)}`,
@@ -60,7 +73,8 @@ const contentRead: VectorRead<Query, Compared | typeof unsure> = {
 };
 
 /**
- * @returns the output of content.sh, by the ids of the queries; undefined if the contents do not match their sizes
+ * @returns the output of content.sh, by the ids of the queries; undefined if the contents do not
+ * match their sizes
  */
 function parseReply(bytes: Buffer, ids: readonly string[]): Map<string, Compared> | undefined {
   const sameEnd = bytes.indexOf('\n');

@@ -5,10 +5,12 @@ import { parseCpu } from '../facts/cpu.ts';
 import { Output } from '../output.ts';
 import { containerRead } from './container.ts';
 
-test.each(['{"blockdevices":5}', '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}', 'null', '[]'])(
-  'lsblk output of %s yields no device',
-  (text) => expect(parseBlockDevices(text)).toEqual([]),
-);
+test.each([
+  '{"blockdevices":5}',
+  '{"blockdevices":[null,5,"x",{"path":7,"size":{},"children":5}]}',
+  'null',
+  '[]',
+])('lsblk output of %s yields no device', (text) => expect(parseBlockDevices(text)).toEqual([]));
 
 test('endlessly nested devices are read to a fixed depth', () => {
   const depth = 100_000;

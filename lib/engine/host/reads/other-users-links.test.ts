@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, lchownSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sha256Of } from '../../resource/file/content.ts';
@@ -40,7 +49,9 @@ const read = async (path: string) => (await host.read(path))?.toString();
 
 test('what a link of another user leads to is read with the rights of that user', async () => {
   expect(
-    await Promise.all(['plain', 'of-root', 'to-public', 'to-plain', 'to-nothing'].map((name) => read(at(name)))),
+    await Promise.all(
+      ['plain', 'of-root', 'to-public', 'to-plain', 'to-nothing'].map((name) => read(at(name))),
+    ),
   ).toEqual(['plain\n', 'in it\n', 'for everybody\n', 'plain\n', undefined]);
   expect(await read(join(top, 'own-link'))).toBe('for everybody\n');
 });
@@ -48,7 +59,13 @@ test('what a link of another user leads to is read with the rights of that user'
 test("a file of root's is not read by a link of another user, and other reads of the request answer", async () => {
   const secrets = [at('to-secret'), at('to-folder/secret'), join(top, 'link')];
   const answers = await Promise.allSettled([...secrets, at('plain'), '/etc/passwd'].map(read));
-  expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled', 'fulfilled']);
+  expect(answers.map(({ status }) => status)).toEqual([
+    'rejected',
+    'rejected',
+    'rejected',
+    'fulfilled',
+    'fulfilled',
+  ]);
   for (const path of secrets) await expect(host.read(path)).rejects.toThrow(`${path} cannot be read: `);
   await expect(host.compare(at('to-secret'), sha256Of('other'), 1000)).rejects.toThrow('Permission denied');
   await expect(line(at('to-secret'), 'more').check(host)).rejects.toThrow('Permission denied');
@@ -72,12 +89,18 @@ test('a pipe that takes the place of a file just before it is opened does not ho
   for (const name of names) writeFileSync(at(name), name);
   // As another process would do between the look and the open.
   const swap = `case "$*" in *${at('swapped')}*) rm -f ${at('swapped')}; mkfifo ${at('swapped')} ;; esac`;
-  for (const program of ['sha256sum', 'wc']) standInFor(program, `${swap}\nPATH=\${PATH#*:}\nexec ${program} "$@"`);
+  for (const program of ['sha256sum', 'wc'])
+    standInFor(program, `${swap}\nPATH=\${PATH#*:}\nexec ${program} "$@"`);
   const own = createReader(await connectLocally(), 'here');
   const started = performance.now();
   const files = [...names.map(at), '/etc/passwd'];
   const sums = await Promise.all(files.map((file) => own.sha256(file)));
-  expect(sums).toEqual([undefined, sha256Of('back\\slash'), sha256Of('large'), sha256Of(readFileSync('/etc/passwd'))]);
+  expect(sums).toEqual([
+    undefined,
+    sha256Of('back\\slash'),
+    sha256Of('large'),
+    sha256Of(readFileSync('/etc/passwd')),
+  ]);
   rmSync(at('swapped'));
   writeFileSync(at('swapped'), 'swapped');
   const compared = await Promise.all(

@@ -6,8 +6,10 @@ import type { VectorRead } from './batch.ts';
 export const packageRead: VectorRead<string, PackageState> = {
   name: 'package',
   id(name) {
-    // dpkg-query takes patterns, too. The rule is Debian policy 5.6.1, with an architecture after it.
-    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name)) throw new TypeError(`not a name of a package: ${name}`);
+    // dpkg-query takes patterns, too. The rule is Debian policy 5.6.1, with an architecture after
+    // it.
+    if (!/^[a-z0-9][a-z0-9+.-]*(:[a-z0-9-]+)?$/.test(name))
+      throw new TypeError(`not a name of a package: ${name}`);
     return name;
   },
   command: (names) =>
@@ -19,7 +21,8 @@ export const packageRead: VectorRead<string, PackageState> = {
       // The second letter is the state: i is unpacked and configured.
       const installed = status[1] === 'i';
       for (const asked of names.filter((other) => other === name || other === `${name}:${architecture}`)) {
-        if (installed || !states.has(asked)) states.set(asked, { installed, version: installed ? version : undefined });
+        if (installed || !states.has(asked))
+          states.set(asked, { installed, version: installed ? version : undefined });
       }
     }
     return states;

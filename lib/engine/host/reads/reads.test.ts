@@ -11,7 +11,18 @@ async function open() {
   return { connection, host: createReader(connection, 'here') };
 }
 
-const awkward = ['plain', 'with space', "it's", 'a|b', 'a:b', '-n', 'back\\slash', '\u00e9\u{1f600}', '$x', '*'];
+const awkward = [
+  'plain',
+  'with space',
+  "it's",
+  'a|b',
+  'a:b',
+  '-n',
+  'back\\slash',
+  '\u00e9\u{1f600}',
+  '$x',
+  '*',
+];
 
 test('stat: files, directories, links, other types and missing paths, in one exec', async () => {
   const { connection, host } = await open();
@@ -76,7 +87,9 @@ test('a failed check is an error, not an absence', async () => {
 
 test('a host on which files cannot be checked is an error, and not an absence of files', async () => {
   standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
-  await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow('sha256sum: libcrypto.so.3: cannot open');
+  await expect((await open()).host.sha256('/etc/passwd')).rejects.toThrow(
+    'sha256sum: libcrypto.so.3: cannot open',
+  );
 });
 
 test('sha256: a pipe has none, and nobody waits for its writer', async () => {
@@ -157,7 +170,9 @@ test('compare: all files equal, or all missing', async () => {
 
 test('compare: a host that cannot hash is reported as such, not as a difference', async () => {
   standInFor('sha256sum', 'echo "libcrypto.so.3: cannot open" >&2; exit 127');
-  await expect((await open()).host.compare('/etc/passwd', '', 0)).rejects.toThrow('sha256sum: libcrypto.so.3: cannot');
+  await expect((await open()).host.compare('/etc/passwd', '', 0)).rejects.toThrow(
+    'sha256sum: libcrypto.so.3: cannot',
+  );
 });
 
 test('compare: files that change during the read are read one by one', async () => {
@@ -279,7 +294,11 @@ END
 esac`;
   standInFor('systemctl', shows('failed'));
   const { host } = await open();
-  const [old, notifies, ended] = await Promise.all([host.unit('old'), host.unit('notifies'), host.unit('new')]);
+  const [old, notifies, ended] = await Promise.all([
+    host.unit('old'),
+    host.unit('notifies'),
+    host.unit('new'),
+  ]);
   expect(ended).toMatchObject({
     active: 'failed',
     lastWords: expect.stringMatching(/--unit=new.service\nkey=value\n\nlast$/),
@@ -326,7 +345,12 @@ test('container: running, ended, missing, and no engine', async () => {
     Config: { Image: 'postgres:15', Labels: { a: 'b' } },
     HostConfig: { CpuShares: 4096 },
   };
-  const ended = { ...document, Id: 'beef', Name: '/sync', State: { Running: false, Status: 'exited', ExitCode: 1 } };
+  const ended = {
+    ...document,
+    Id: 'beef',
+    Name: '/sync',
+    State: { Running: false, Status: 'exited', ExitCode: 1 },
+  };
   standInFor(
     'docker',
     `cat <<'END'\n${JSON.stringify(document)}\n${JSON.stringify(ended)}\nEND\necho "No such container: nope" >&2; exit 1`,
@@ -402,5 +426,8 @@ test('sql: without its container or server every query fails with the reason', a
     { ok: false, error: 'Error: No such container: state-db' },
   ]);
   standInFor('docker', 'cat >/dev/null; exit 1');
-  expect(await (await open()).host.sql(target, 'SELECT 1')).toEqual({ ok: false, error: 'psql gave no answer' });
+  expect(await (await open()).host.sql(target, 'SELECT 1')).toEqual({
+    ok: false,
+    error: 'psql gave no answer',
+  });
 });

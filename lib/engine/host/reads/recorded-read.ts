@@ -1,13 +1,19 @@
 import { type Batch, groupOf, type VectorRead } from './batch.ts';
 
-/** A read that was made: a command, or a key of a vectorised read; and the seconds that it took on the host. */
+/**
+ * A read that was made: a command, or a key of a vectorised read; and the seconds that it took on
+ * the host.
+ */
 export interface RecordedRead {
   readonly text?: string;
   readonly vector?: { readonly read: VectorRead<unknown, unknown>; readonly key: unknown };
   seconds?: number;
 }
 
-/** In place of a read with standard input, which nobody can repeat without that: its output is never the same. */
+/**
+ * In place of a read with standard input, which nobody can repeat without that: its output is
+ * never the same.
+ */
 const unrepeatable = 'cat /proc/sys/kernel/random/uuid';
 
 /** A batch that also keeps each read. */
@@ -30,7 +36,10 @@ export function recorded(batch: Batch, reads: Set<RecordedRead>): Batch {
   };
 }
 
-/** What shows whether reads would have the same answers: the state of files, and the output of commands. */
+/**
+ * What shows whether reads would have the same answers: the state of files, and the output of
+ * commands.
+ */
 export interface Repeated {
   readonly paths: readonly string[];
   readonly outputs: readonly string[];
@@ -55,6 +64,7 @@ export function repeating(reads: Iterable<RecordedRead>): Repeated {
     vectors.set(group, { read, keys: keys.set(read.id(key), key) });
   }
   // One for all keys of a kind.
-  for (const { read, keys } of vectors.values()) outputs.add((read.repeat ?? read.command)([...keys.values()]));
+  for (const { read, keys } of vectors.values())
+    outputs.add((read.repeat ?? read.command)([...keys.values()]));
   return { paths: [...paths], outputs: [...outputs] };
 }

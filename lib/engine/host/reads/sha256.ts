@@ -15,7 +15,9 @@ export const sha256Read: VectorRead<string, string | undefined> = {
     requireProgram('sha256sum', output);
     const hashes = new Map<string, string>();
     // A line begins with a backslash if the name has one, and then each in the name is doubled.
-    for (const [, escaped, hash = '', path = ''] of output.stdout.matchAll(/^(\\?)([0-9a-f]{64}) [ *](.*)$/gm)) {
+    for (const [, escaped, hash = '', path = ''] of output.stdout.matchAll(
+      /^(\\?)([0-9a-f]{64}) [ *](.*)$/gm,
+    )) {
       hashes.set(escaped ? path.replaceAll('\\\\', '\\') : path, hash);
     }
     return hashes;

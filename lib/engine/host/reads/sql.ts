@@ -7,12 +7,15 @@ import type { VectorRead } from './batch.ts';
 /** Separates the results of the queries in the output of psql; no row can contain it. */
 const nonce = randomBytes(12).toString('hex');
 
-/** Below the time limit of the whole read, so that the server reports which query took too long. */
+/**
+ * Below the time limit of the whole read, so that the server reports which query took too long.
+ */
 const statementTimeout = '50s';
 
 /**
- * One `psql` in the container for all queries to one database, in a read-only session. Each query runs inside COPY: its text
- * format escapes tabs, line breaks and backslashes and distinguishes NULL from the empty text.
+ * One `psql` in the container for all queries to one database, in a read-only session. Each query
+ * runs inside COPY: its text format escapes tabs, line breaks and backslashes and distinguishes
+ * NULL from the empty text.
  */
 export const sqlRead: VectorRead<{ readonly target: SqlTarget; readonly query: string }, SqlResult> = {
   name: 'sql',
@@ -37,7 +40,10 @@ ${quote(container)} psql -X -q -U ${quote(user)} -d ${quote(database)}`;
     // Rows of the first, its result, rows of the second, …
     const parts = output.stdout.split(new RegExp(`^${nonce}(?: |\\n)`, 'm'));
     return new Map(
-      queries.map((query, index) => [sqlRead.id(query), resultOf(parts[2 * index], parts[2 * index + 1], output)]),
+      queries.map((query, index) => [
+        sqlRead.id(query),
+        resultOf(parts[2 * index], parts[2 * index + 1], output),
+      ]),
     );
   },
   absent: () => ({ ok: false, error: 'no answer' }),

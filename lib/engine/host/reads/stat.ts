@@ -21,7 +21,9 @@ export const statRead: VectorRead<string, Stat | undefined> = {
         return [paths[Number(line.slice(0, space))], line.slice(space + 1)];
       }),
     );
-    const found = new Map<string, Stat | Error>(lines.slice(0, gap).flatMap((line) => parseLine(line, targets)));
+    const found = new Map<string, Stat | Error>(
+      lines.slice(0, gap).flatMap((line) => parseLine(line, targets)),
+    );
     for (const path of paths) {
       const error = found.has(path) ? undefined : errorOf(path, output.stderr);
       if (error) found.set(path, error);

@@ -6,12 +6,16 @@ import type { VectorRead } from './batch.ts';
 const script = `${lastWordsFunction}${readScript(new URL('unit.sh', import.meta.url))}`;
 const [, properties] = /^properties=(.*)$/m.exec(script) ?? [];
 
-/** One `systemctl show` over all units. A name without a suffix is a service. Without systemd no unit is found. */
+/**
+ * One `systemctl show` over all units. A name without a suffix is a service. Without systemd no
+ * unit is found.
+ */
 export const unitRead: VectorRead<string, UnitState> = {
   name: 'unit',
   id: unitName,
   command: (names) => withArguments(script, names.map(unitName)),
-  repeat: (names) => withArguments(`TZ=UTC0 systemctl show -p InvocationID,${properties} -- "$@"`, names.map(unitName)),
+  repeat: (names) =>
+    withArguments(`TZ=UTC0 systemctl show -p InvocationID,${properties} -- "$@"`, names.map(unitName)),
   answers(output) {
     const states = new Map<string, UnitState>();
     for (const record of output.stdout.split(/\n\n+/)) {
@@ -50,7 +54,8 @@ function parseTime(text: string): number {
 
 function unitName(name: string): string {
   // A template has no state, and a query for one would end the answer for all units after it.
-  if (!/^[\w:.\\@-]{1,200}$/.test(name) || /@(\.|$)/.test(name)) throw new TypeError(`not a name of a unit: ${name}`);
+  if (!/^[\w:.\\@-]{1,200}$/.test(name) || /@(\.|$)/.test(name))
+    throw new TypeError(`not a name of a unit: ${name}`);
   return /\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)$/.test(name)
     ? name
     : `${name}.service`;

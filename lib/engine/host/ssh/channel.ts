@@ -9,7 +9,10 @@ export interface Listener {
   onStderr(chunk: Buffer): void;
 }
 
-/** Reads a command line and runs it. `read` takes one byte at a time, so that what follows the line is left for the command. */
+/**
+ * Reads a command line and runs it. `read` takes one byte at a time, so that what follows the line
+ * is left for the command.
+ */
 const waitingShell = 'sh -c \'IFS= read -r c&&exec sh -c "$c"\'';
 
 /** Runs a command on a channel of its own. */
@@ -19,12 +22,22 @@ export function runOnChannel(
   stdin: Readable | undefined,
   { onOpen, onStdout, onStderr }: Listener,
 ): Promise<SSHExecCommandResponse> {
-  // latin1 keeps every byte; the library decodes chunk by chunk, which breaks multi-byte characters.
+  // latin1 keeps every byte; the library decodes chunk by chunk, which breaks multi-byte
+  // characters.
   const asBytes = { encoding: 'latin1', noTrim: true } as const;
-  return ssh.execCommand(line, { ...asBytes, onChannel: onOpen, onStdout, onStderr, ...(stdin ? { stdin } : {}) });
+  return ssh.execCommand(line, {
+    ...asBytes,
+    onChannel: onOpen,
+    onStdout,
+    onStderr,
+    ...(stdin ? { stdin } : {}),
+  });
 }
 
-/** Opens a channel on which a shell waits: the next command then takes one round trip instead of three, or two without standard input. */
+/**
+ * Opens a channel on which a shell waits: the next command then takes one round trip instead of
+ * three, or two without standard input.
+ */
 export function openAhead(ssh: NodeSSH) {
   const stdin = new PassThrough();
   let channel: ClientChannel | undefined;
@@ -42,7 +55,8 @@ export function openAhead(ssh: NodeSSH) {
     /** Rejected where the host refuses the channel, or the connection ends. */
     ended: response,
     /**
-     * @returns undefined where the shell does not wait, because its channel is not open yet or has ended
+     * @returns undefined where the shell does not wait, because its channel is not open yet or has
+     * ended
      */
     run(line: string, input: Buffer | undefined, of: Listener): Promise<SSHExecCommandResponse> | undefined {
       if (!channel) return undefined;

@@ -32,11 +32,16 @@ test('algorithms of known keys come first, so that the host offers a key that ca
 });
 
 test('a pinned key has priority over known_hosts, which can still revoke it', () => {
-  const pinned = checkHostKey('db-1', config, { hostKeys: [ed25519], knownHostsFile: known(`db-1 ${other}`) });
+  const pinned = checkHostKey('db-1', config, {
+    hostKeys: [ed25519],
+    knownHostsFile: known(`db-1 ${other}`),
+  });
   expect([pinned.accept(blobOf(ed25519)), pinned.refusal()]).toEqual([true, undefined]);
   expect(pinned.accept(blobOf(other))).toBe(false);
   const changed = pinned.refusal();
-  expect(changed?.message).toMatch(/^db-1: THE HOST KEY OF db-1 HAS CHANGED\. .*\n {2}shown: .*\n {2}known: /);
+  expect(changed?.message).toMatch(
+    /^db-1: THE HOST KEY OF db-1 HAS CHANGED\. .*\n {2}shown: .*\n {2}known: /,
+  );
   expect(changed?.hint).toMatch(
     /^nothing was sent to it\. .* replace the old one \(host_key in the inventory\) with\n/,
   );

@@ -3,13 +3,23 @@ import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey, KnownKeys } from './known-hosts.ts';
-import { findKnownKeys, fingerprint, hostKeyStatus, nameOfHost, parseHostKey, readKnownHosts } from './known-hosts.ts';
+import {
+  findKnownKeys,
+  fingerprint,
+  hostKeyStatus,
+  nameOfHost,
+  parseHostKey,
+  readKnownHosts,
+} from './known-hosts.ts';
 import { readRevokedKeys } from './revoked-keys.ts';
 import { rsaBits } from './rsa-bits.ts';
 import { commonOf } from './ssh-algorithms.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-/** The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in OpenSSH. */
+/**
+ * The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in
+ * OpenSSH.
+ */
 const supported = [
   'ssh-ed25519',
   'ecdsa-sha2-nistp256',
@@ -25,15 +35,20 @@ type HostKeySettings = Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>;
  * Verifies the key of a host.
  *
  * @param name its name in the inventory
- * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to them, but can still revoke one.
+ * @param settings `hostKeys`: pinned keys; where there are some, a known_hosts file cannot add to
+ * them, but can still revoke one.
  *   `knownHostsFile`: used instead of the operator's own files
- * @throws Unreachable for a pinned key that is not a key; for a file of revoked keys that cannot be used
+ * @throws Unreachable for a pinned key that is not a key; for a file of revoked keys that cannot
+ * be used
  */
 export function checkHostKey(name: string, config: SshConfig, settings: HostKeySettings) {
   const trust = trustOf(name, config, settings);
   let refusal: Unreachable | undefined;
   return {
-    /** Signature algorithms to offer, those of known keys first, so that the host shows a key that can be compared. */
+    /**
+     * Signature algorithms to offer, those of known keys first, so that the host shows a key that
+     * can be compared.
+     */
     algorithms: algorithmsFor(name, config, trust),
     /** Whether the key that the host shows is trusted. */
     accept(blob: Buffer): boolean {
@@ -111,7 +126,13 @@ function refusalOf(name: string, config: SshConfig, trust: Trust, shown: HostKey
   }
 }
 
-function unknownKey(name: string, config: SshConfig, label: string, file: string, shown: HostKey): Unreachable {
+function unknownKey(
+  name: string,
+  config: SshConfig,
+  label: string,
+  file: string,
+  shown: HostKey,
+): Unreachable {
   const port = config.port === 22 ? '' : `-p ${config.port} `;
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;

@@ -2,7 +2,10 @@ import ssh2, { type ParsedKey } from 'ssh2';
 import { openSshKey, publicPartOf } from '../../secret/ssh-key-fields.ts';
 import { readText } from './read-text.ts';
 
-/** A key of a file. `key` is missing if the file has no private key that can be used; `why` has the reason, where there is a file. */
+/**
+ * A key of a file. `key` is missing if the file has no private key that can be used; `why` has the
+ * reason, where there is a file.
+ */
 export interface KeyFile {
   readonly path: string;
   readonly key: ParsedKey | undefined;
@@ -13,7 +16,8 @@ export interface KeyFile {
 export const lockedKey = 'is locked with a passphrase';
 
 /**
- * Reads a key as ssh does: a private key, or the public one of a key that an agent holds, in this file or beside it with `.pub`.
+ * Reads a key as ssh does: a private key, or the public one of a key that an agent holds, in this
+ * file or beside it with `.pub`.
  *
  * @returns undefined where there is neither
  */
@@ -23,14 +27,24 @@ export function readKeyFile(path: string): KeyFile | undefined {
   if (text === undefined) {
     const publicKey = beside();
     return (
-      publicKey && { path, key: undefined, publicKey, why: 'has no private key here, and the agent does not hold it' }
+      publicKey && {
+        path,
+        key: undefined,
+        publicKey,
+        why: 'has no private key here, and the agent does not hold it',
+      }
     );
   }
   const parsed = parseKey(text);
   if (!(parsed instanceof Error)) {
     const publicKey = publicBlob(parsed);
     if (parsed.isPrivateKey()) return { path, key: parsed, publicKey, why: undefined };
-    return { path, key: undefined, publicKey, why: 'is a public key, and the agent does not hold its private key' };
+    return {
+      path,
+      key: undefined,
+      publicKey,
+      why: 'is a public key, and the agent does not hold its private key',
+    };
   }
   const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
   return { path, key: undefined, publicKey: publicBlobIn(text) ?? beside(), why };

@@ -3,13 +3,19 @@ import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { fitsInOrder } from '../../text/glob.ts';
 import { readText } from './read-text.ts';
 
-/** A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64 in known_hosts. */
+/**
+ * A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64
+ * in known_hosts.
+ */
 export interface HostKey {
   readonly type: string;
   readonly blob: Buffer;
 }
 
-/** The known keys of one host. Those of its address without its port are enough to accept it, and no sign of a mismatch. */
+/**
+ * The known keys of one host. Those of its address without its port are enough to accept it, and
+ * no sign of a mismatch.
+ */
 export type KnownKeys = Readonly<Record<'accepted' | 'revoked' | 'withoutPort', readonly HostKey[]>>;
 
 /** Reads known_hosts files. A missing one counts as empty, as it does for ssh. */
@@ -18,8 +24,9 @@ export function readKnownHosts(files: readonly string[]): string {
 }
 
 /**
- * The keys of a host in known_hosts, as sshd(8) describes it: plain, `[host]:port`, patterns with `*`, `?` and `!`, hashed entries,
- * several names a line, `@revoked`. Certificates (`@cert-authority`) are not supported and are left out.
+ * The keys of a host in known_hosts, as sshd(8) describes it: plain, `[host]:port`, patterns with
+ * `*`, `?` and `!`, hashed entries, several names a line, `@revoked`. Certificates
+ * (`@cert-authority`) are not supported and are left out.
  */
 export function findKnownKeys(text: string, host: string, port: number): KnownKeys {
   const name = nameOfHost(host, port);
@@ -28,7 +35,8 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
     const fields = line.trim().split(/\s+/);
     const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;
     const [hosts = '', type, base64] = fields;
-    if (hosts.startsWith('#') || marker === '@cert-authority' || type === undefined || base64 === undefined) continue;
+    if (hosts.startsWith('#') || marker === '@cert-authority' || type === undefined || base64 === undefined)
+      continue;
     const isNamed = matches(hosts, name);
     if (!isNamed && !matches(hosts, host)) continue;
     const usable = isNamed ? 'accepted' : 'withoutPort';
@@ -68,7 +76,8 @@ export function fingerprint(blob: Buffer): string {
 function matches(hosts: string, name: string): boolean {
   if (hosts.startsWith('|')) return matchesHash(hosts, name);
   const patterns = hosts.split(',');
-  if (patterns.some((pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), name))) return false;
+  if (patterns.some((pattern) => pattern.startsWith('!') && matchesPattern(pattern.slice(1), name)))
+    return false;
   return patterns.some((pattern) => !pattern.startsWith('!') && matchesPattern(pattern, name));
 }
 

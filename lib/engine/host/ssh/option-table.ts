@@ -1,6 +1,7 @@
 /**
- * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's and of Apple's, and what becomes of it here.
- * An option that is not in these lists is refused, unless it has ssh's own default.
+ * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's
+ * and of Apple's, and what becomes of it here. An option that is not in these lists is refused,
+ * unless it has ssh's own default.
  */
 
 /** What they say is done: by `ssh -G` itself, or with the connection. */
@@ -35,7 +36,9 @@ const followed = [
   'Tag',
 ];
 
-/** What they say makes no difference to where, as which user and how safely the connection is made. */
+/**
+ * What they say makes no difference to where, as which user and how safely the connection is made.
+ */
 const harmless: readonly (readonly [why: string, options: readonly string[]])[] = [
   [
     'a login is by a key alone, and never asks',
@@ -158,7 +161,10 @@ const byName = new Map([
   ...Object.entries(refused).map(([name, isFine]) => [name.toLowerCase(), { name, isFine }] as const),
 ]);
 
-/** An option as ssh_config(5) writes it, and whether a value of it changes nothing that is not done here. */
+/**
+ * An option as ssh_config(5) writes it, and whether a value of it changes nothing that is not done
+ * here.
+ */
 export interface SshOption {
   readonly name: string;
   isFine(value: string): boolean;
@@ -172,7 +178,9 @@ export function sshOption(option: string): SshOption | undefined {
   return byName.get(option);
 }
 
-const harmlessNames = new Set(harmless.flatMap(([, options]) => options.map((option) => option.toLowerCase())));
+const harmlessNames = new Set(
+  harmless.flatMap(([, options]) => options.map((option) => option.toLowerCase())),
+);
 
 /**
  * Whether an option makes no difference here, whatever its value.

@@ -28,7 +28,10 @@ async function refusal(config: string, more?: string): Promise<string> {
 }
 
 test('every option that ssh prints is known', () => {
-  const printed = execFileSync('ssh', ['-F', 'none', '-G', 'any.invalid'], { encoding: 'utf8', stdio: 'pipe' });
+  const printed = execFileSync('ssh', ['-F', 'none', '-G', 'any.invalid'], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
   const options = [...parseSshSettings(printed).keys()];
   expect(options.length).toBeGreaterThan(60);
   expect(options.filter((option) => !sshOption(option))).toEqual([]);
@@ -45,7 +48,10 @@ test.each([
   ['CertificateFile ~/.ssh/id-cert.pub', /CertificateFile ~\/\.ssh\/id-cert\.pub/],
   ['PKCS11Provider /usr/lib/token.so', /PKCS11Provider \/usr\/lib\/token\.so/],
   ['PubkeyAuthentication no', /PubkeyAuthentication false/],
-  ['PreferredAuthentications keyboard-interactive,password', /PreferredAuthentications keyboard-interactive,password/],
+  [
+    'PreferredAuthentications keyboard-interactive,password',
+    /PreferredAuthentications keyboard-interactive,password/,
+  ],
   ['RekeyLimit 1G 1h', /RekeyLimit 1073741824 3600/],
   ['PermitLocalCommand yes\nLocalCommand knock %h', /LocalCommand knock %h/],
   ['RemoteCommand tmux attach', /RemoteCommand tmux attach/],
@@ -62,13 +68,19 @@ test.each([
 });
 
 test.each([
-  ['an option that makes no difference', 'ForwardX11 yes\nForwardAgent yes\nCompression yes\nStrictHostKeyChecking no'],
+  [
+    'an option that makes no difference',
+    'ForwardX11 yes\nForwardAgent yes\nCompression yes\nStrictHostKeyChecking no',
+  ],
   [
     'what keeps a connection open',
     'ControlMaster auto\nControlPath ~/.ssh/%C\nControlPersist 10m\nServerAliveInterval 5',
   ],
   ['a command that is not permitted', 'LocalCommand knock %h'],
-  ['the usual value, written out', 'CheckHostIP no\nSessionType default\nRekeyLimit default none\nPKCS11Provider none'],
+  [
+    'the usual value, written out',
+    'CheckHostIP no\nSessionType default\nRekeyLimit default none\nPKCS11Provider none',
+  ],
   ['keys among other methods', 'PreferredAuthentications publickey,password\nGSSAPIAuthentication yes'],
   ['forwarded ports', 'LocalForward 8080 localhost:80\nDynamicForward 1080\nExitOnForwardFailure yes'],
   // /etc/ssh/ssh_config of Debian 12.
@@ -78,7 +90,8 @@ test.each([
 });
 
 test('the lists of algorithms of Fedora are followed, as far as the library has them, in their order', async () => {
-  // The policy DEFAULT of crypto-policies in /etc/crypto-policies/back-ends/openssh.config, as far as OpenSSH 9.2 knows it.
+  // The policy DEFAULT of crypto-policies in /etc/crypto-policies/back-ends/openssh.config, as far
+  // as OpenSSH 9.2 knows it.
   sshWith(`Match final all
   Ciphers aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr,aes128-gcm@openssh.com,aes128-ctr
   MACs hmac-sha2-256-etm@openssh.com,hmac-sha1-etm@openssh.com,umac-128-etm@openssh.com,hmac-sha2-512-etm@openssh.com

@@ -17,7 +17,11 @@ const usuallyOn = new Set(['checkhostip']);
 export function refuseOptions(
   name: string,
   address: string,
-  { settings, usual, jumps }: { readonly settings: SshSettings; readonly usual: SshSettings; readonly jumps: boolean },
+  {
+    settings,
+    usual,
+    jumps,
+  }: { readonly settings: SshSettings; readonly usual: SshSettings; readonly jumps: boolean },
 ): void {
   const found = [...settings].flatMap(([option, values]) => {
     const known = sshOption(option);

@@ -12,12 +12,14 @@ import { parseSshSettings, type SshSettings } from './ssh-settings.ts';
 import { refuseUnreadableConfig } from './unreadable-config.ts';
 
 /**
- * The settings of ssh_config for a host, from `ssh -G`. Where no ssh is installed and there is no ssh_config, the defaults of ssh apply.
+ * The settings of ssh_config for a host, from `ssh -G`. Where no ssh is installed and there is no
+ * ssh_config, the defaults of ssh apply.
  *
  * @param name the host in errors
  * @param address an address, or a name from ssh_config
  * @param options `jumps`: whether the inventory names jump hosts
- * @throws Unreachable where ssh cannot read its configuration, with its own words, and for options that are not followed here
+ * @throws Unreachable where ssh cannot read its configuration, with its own words, and for options
+ * that are not followed here
  */
 export async function resolveSshConfig(
   name: string,
@@ -26,7 +28,10 @@ export async function resolveSshConfig(
   { jumps = false } = {},
 ): Promise<SshConfig> {
   refuseUnreadableConfig(name);
-  const options = [...(user === undefined ? [] : ['-l', user]), ...(port === undefined ? [] : ['-p', String(port)])];
+  const options = [
+    ...(user === undefined ? [] : ['-l', user]),
+    ...(port === undefined ? [] : ['-p', String(port)]),
+  ];
   const [own, withoutFiles] = await Promise.all([
     runSsh(['-G', ...options, '--', address]),
     // Never resolves (RFC 6761).
@@ -86,9 +91,15 @@ function refuseUnreadConfig(name: string): void {
   );
 }
 
-/** Whether a line of ssh_config may change a connection. Packages of distributions have files without such a line. */
+/**
+ * Whether a line of ssh_config may change a connection. Packages of distributions have files
+ * without such a line.
+ */
 function matters(line: string): boolean {
-  if (/^\s*(#|$|(host|match)\b)/i.test(line) || /^\s*include\s+\/etc\/ssh\/ssh_config\.d\/\*\.conf\s*$/i.test(line))
+  if (
+    /^\s*(#|$|(host|match)\b)/i.test(line) ||
+    /^\s*include\s+\/etc\/ssh\/ssh_config\.d\/\*\.conf\s*$/i.test(line)
+  )
     return false;
   return !isHarmless(/^\s*([^\s=]*)/.exec(line)?.[1]?.toLowerCase() ?? '');
 }

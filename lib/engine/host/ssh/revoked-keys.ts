@@ -9,10 +9,12 @@ const revocationList = 'SSHKRL\n\0';
  * The keys in a file of RevokedHostKeys: a line for each, `ssh-ed25519 AAAA…`.
  *
  * @param name the host in errors
- * @throws Unreachable for a file that cannot be read, as ssh then trusts no host either; for a key revocation list
+ * @throws Unreachable for a file that cannot be read, as ssh then trusts no host either; for a key
+ * revocation list
  */
 export function readRevokedKeys(name: string, path: string): readonly HostKey[] {
-  const refuse = (what: string, hint: string) => new Unreachable(name, `RevokedHostKeys of ssh_config: ${what}`, hint);
+  const refuse = (what: string, hint: string) =>
+    new Unreachable(name, `RevokedHostKeys of ssh_config: ${what}`, hint);
   let text: string;
   try {
     text = readFileSync(path, 'latin1');

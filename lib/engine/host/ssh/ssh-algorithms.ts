@@ -2,7 +2,10 @@ import constants from 'ssh2/lib/protocol/constants.js';
 import { Unreachable } from '../connection-errors.ts';
 import { differs, type SshSettings } from './ssh-settings.ts';
 
-/** Algorithms to offer, in order of preference. A list is missing where ssh_config has the usual one: then the library's own counts. */
+/**
+ * Algorithms to offer, in order of preference. A list is missing where ssh_config has the usual
+ * one: then the library's own counts.
+ */
 export interface SshAlgorithms {
   readonly kex?: readonly string[];
   readonly ciphers?: readonly string[];

@@ -136,7 +136,10 @@ async function refusal(address: string, given?: { user?: string; port?: number }
 }
 
 test('an ssh that does not end is killed, and its host is refused', async () => {
-  const pidFile = join(standInFor('ssh', '[ "$1" = -F ] || { echo $$ >"$(dirname "$0")/pid"; exec sleep 60; }'), 'pid');
+  const pidFile = join(
+    standInFor('ssh', '[ "$1" = -F ] || { echo $$ >"$(dirname "$0")/pid"; exec sleep 60; }'),
+    'pid',
+  );
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const refused = refusal('db', { port: 7 });
   await vi.waitUntil(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8').endsWith('\n'));
@@ -153,7 +156,9 @@ test('paths have the tokens and variables of ssh_config', () => {
   const variable = (name: string) => `$\{${name}}/key`;
   const paths = ['%n %h %r %p %u %i %k %l %% %Z', variable('OTHER'), variable('NOT_SET'), '%L %j'];
   const { username, uid } = userInfo();
-  expect(configOf(text + paths.map((path) => `identityfile ${path}\n`).join(''), 'asked').identityFiles).toEqual([
+  expect(
+    configOf(text + paths.map((path) => `identityfile ${path}\n`).join(''), 'asked').identityFiles,
+  ).toEqual([
     `asked h.internal me 7 ${username} ${uid} alias ${hostname()} % %Z`,
     '/run/other/key',
     variable('NOT_SET'),
@@ -180,7 +185,8 @@ test.each([
   ['mode 0666', 'chmod 0666'],
   ['another owner', 'chown 12345'],
 ])("an ssh_config that others can write is refused in ssh's words: %s", async (_, change) => {
-  // ssh looks at the owner and the mode of its usual files only: in a mount namespace of its own, the home has one.
+  // ssh looks at the owner and the mode of its usual files only: in a mount namespace of its own,
+  // the home has one.
   const home = temporaryDirectory();
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });
   writeFileSync(join(home, '.ssh/config'), 'User u1\n', { mode: 0o600 });
@@ -226,7 +232,9 @@ test('where no ssh is installed, an ssh_config is not passed over', async () => 
   const file = join(folder, 'config');
   vi.stubEnv('PATH', folder);
   vi.resetModules();
-  const reads = { '/etc/ssh/ssh_config': '# the usual one\nHost *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n' };
+  const reads = {
+    '/etc/ssh/ssh_config': '# the usual one\nHost *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n',
+  };
   const own = join(homedir, '.ssh/config');
   const texts: Record<string, string> = reads;
   vi.doMock('./read-text.ts', () => ({ readText: (path: string) => texts[path] }));

@@ -118,8 +118,18 @@ interface Expanded {
   readonly proxyJump: string | undefined;
 }
 
-/** Expands `~`, the variables and the tokens of ssh_config(5) in a path: `ssh -G` expands those of some options only. */
-function expansionOf({ asked, host, port, user, hostKeyAlias, proxyJump = '' }: Expanded): (path: string) => string {
+/**
+ * Expands `~`, the variables and the tokens of ssh_config(5) in a path: `ssh -G` expands those of
+ * some options only.
+ */
+function expansionOf({
+  asked,
+  host,
+  port,
+  user,
+  hostKeyAlias,
+  proxyJump = '',
+}: Expanded): (path: string) => string {
   // Like ssh, by the account and not by $HOME: `ssh -G` has expanded some paths already.
   const { username, homedir, uid } = account();
   const here = hostname();

@@ -25,8 +25,9 @@ interface Tried {
 }
 
 /**
- * Finds keys, in ssh's order: the inventory's key file, like `ssh -i` with a key that is not in the agent; the agent's keys that ssh_config
- * names; the agent's other keys; key files. A server counts the keys that are offered (MaxAuthTries), so those that are meant come first.
+ * Finds keys, in ssh's order: the inventory's key file, like `ssh -i` with a key that is not in
+ * the agent; the agent's keys that ssh_config names; the agent's other keys; key files. A server
+ * counts the keys that are offered (MaxAuthTries), so those that are meant come first.
  *
  * @param identityFile the key file that the inventory names
  * @throws Unreachable when that file cannot be used and no agent holds its key
@@ -43,7 +44,8 @@ export async function findCredentials(
   const isHeld = ({ publicKey }: KeyFile) => held?.some((key) => publicKey?.equals(key)) ?? false;
   const isUsed = (key: Buffer) => whyUnused(key, config) === undefined;
 
-  const isOf = (files: readonly KeyFile[], key: Buffer) => files.some(({ publicKey }) => publicKey?.equals(key));
+  const isOf = (files: readonly KeyFile[], key: Buffer) =>
+    files.some(({ publicKey }) => publicKey?.equals(key));
   const ofNamed = named ? [named] : [];
   const kept = held?.filter((key) => isUsed(key) && !(named?.key && isOf(ofNamed, key))) ?? [];
   const ofAgent = [
@@ -89,7 +91,8 @@ const rsaSignatures = ['rsa-sha2-256', 'rsa-sha2-512'];
 /** Why ssh_config keeps a key from being used. */
 function whyUnused(blob: Buffer, { leastRsaBits, algorithms: { userKeys } }: SshConfig): string | undefined {
   const bits = rsaBits(blob);
-  if (bits !== undefined && bits < leastRsaBits) return `has ${bits} bits, and RequiredRSASize is ${leastRsaBits}`;
+  if (bits !== undefined && bits < leastRsaBits)
+    return `has ${bits} bits, and RequiredRSASize is ${leastRsaBits}`;
   const needed = bits === undefined ? [typeOfBlob(blob)] : rsaSignatures;
   const isAccepted = userKeys === undefined || needed.every((algorithm) => userKeys.includes(algorithm));
   return isAccepted ? undefined : `is not of PubkeyAcceptedAlgorithms (it needs ${needed.join(' and ')})`;
@@ -97,10 +100,13 @@ function whyUnused(blob: Buffer, { leastRsaBits, algorithms: { userKeys } }: Ssh
 
 function readNamedKey(name: string, path: string, held: readonly Buffer[] | undefined): KeyFile {
   const file = readKeyFile(path);
-  if (!file) throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
+  if (!file)
+    throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
   if (file.why === undefined || held?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
-  const unlock = held ? `add it to the agent: ${add}` : `start an agent and add it: eval "$(ssh-agent)" && ${add}`;
+  const unlock = held
+    ? `add it to the agent: ${add}`
+    : `start an agent and add it: eval "$(ssh-agent)" && ${add}`;
   const hint = file.why === lockedKey ? unlock : 'name another in the inventory: identity_file';
   throw new Unreachable(name, `the key file ${path} ${file.why}`, hint);
 }

@@ -50,7 +50,8 @@ export async function logIn(
   if (credentials.methods.length === 0) throw noKey(name, config, credentials);
   if (signal?.aborted) throw new Unreachable(name, 'interrupted while connecting');
 
-  // Small requests must not wait for one another's acknowledgement: without noDelay an exec takes 40 ms more.
+  // Small requests must not wait for one another's acknowledgement: without noDelay an exec takes
+  // 40 ms more.
   const socket = via ?? connectSocket(addressOf(config));
   const ssh = new NodeSSH();
   const authentication = eachMethodOnce(credentials);
@@ -72,7 +73,10 @@ export async function logIn(
     await connecting;
   } catch (error) {
     socket.destroy();
-    throw check.refusal() ?? explain(name, config, credentials, authentication.offered(), error as SshError, timeout);
+    throw (
+      check.refusal() ??
+      explain(name, config, credentials, authentication.offered(), error as SshError, timeout)
+    );
   } finally {
     signal?.removeEventListener('abort', abort);
   }
@@ -81,13 +85,17 @@ export async function logIn(
     ended,
     async close() {
       ssh.dispose();
-      // After all that was sent, and without a round trip for the host's own end. A stream through a jump host ends with the jump host.
+      // After all that was sent, and without a round trip for the host's own end. A stream through
+      // a jump host ends with the jump host.
       if (socket instanceof Socket) socket.destroySoon();
     },
   };
 }
 
-/** Tries each method once, without the usual first question for what the host offers, which would cost a round trip. */
+/**
+ * Tries each method once, without the usual first question for what the host offers, which would
+ * cost a round trip.
+ */
 function eachMethodOnce({ methods }: Credentials) {
   const left = [...methods];
   let offered: readonly string[] = [];
@@ -124,7 +132,10 @@ function addressOf({ host, port, family, bindAddress }: SshConfig): TcpNetConnec
   };
 }
 
-function algorithmsOf({ algorithms: { kex, ciphers, macs } }: SshConfig, hostKeys: readonly string[]): Algorithms {
+function algorithmsOf(
+  { algorithms: { kex, ciphers, macs } }: SshConfig,
+  hostKeys: readonly string[],
+): Algorithms {
   return {
     serverHostKey: hostKeys as ServerHostKeyAlgorithm[],
     ...(kex && { kex: kex as KexAlgorithm[] }),
@@ -156,7 +167,12 @@ function explain(
     case 'ECONNREFUSED':
       return retry(`${where} refused the connection`, 'is sshd running there, and on this port?');
     case 'ENOTFOUND':
-      return new Unreachable(name, `the name ${config.host} is not known`, 'check the address in the inventory', error);
+      return new Unreachable(
+        name,
+        `the name ${config.host} is not known`,
+        'check the address in the inventory',
+        error,
+      );
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
       return retry(`there is no route to ${where}`, 'check the address in the inventory');
@@ -165,13 +181,20 @@ function explain(
       return retry(`the name server did not answer for ${config.host}`, hint);
     }
   }
-  // The library's messages for a connection that the host closed, before its first packet or after.
-  if (error.message === 'No response from server' || /^Connection lost before handshake/.test(error.message)) {
+  // The library's messages for a connection that the host closed, before its first packet or
+  // after.
+  if (
+    error.message === 'No response from server' ||
+    /^Connection lost before handshake/.test(error.message)
+  ) {
     const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
     return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
-    return retry(`no answer from ${where} within ${seconds} s`, 'is the host up, and does a firewall let us through?');
+    return retry(
+      `no answer from ${where} within ${seconds} s`,
+      'is the host up, and does a firewall let us through?',
+    );
   }
   if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
   return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, tryByHand(config), error);

@@ -9,12 +9,14 @@ import { createWatchdog, type Watchdog } from '../transport/watchdog.ts';
 import { type Listener, openAhead, runOnChannel } from './channel.ts';
 import type { SshConnection } from './ssh-login.ts';
 
-/** sshd allows ten channels, frees those of ended commands late, and others may share the account. */
+/**
+ * sshd allows ten channels, frees those of ended commands late, and others may share the account.
+ */
 const maxChannels = 3;
 
 /**
- * Seconds after which a command that has not started never will, on a host that has run commands before. As long as a connection
- * may be silent, and enough for a busy host.
+ * Seconds after which a command that has not started never will, on a host that has run commands
+ * before. As long as a connection may be silent, and enough for a busy host.
  */
 const laterStartLimit = 60;
 
@@ -43,7 +45,8 @@ export function transportOver(
   let startLimit = firstStartLimit;
   let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
-    const why = givenUp ?? chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
+    const why =
+      givenUp ?? chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
     return new ConnectionLost(name, why, cause);
   };
 
@@ -85,7 +88,11 @@ export function transportOver(
       // Without exit code and signal the end of the command is unknown.
       if (code === undefined) throw lost();
       startLimit = laterStartLimit;
-      return { code, stdout: Buffer.from(result.stdout, 'latin1'), stderr: Buffer.from(result.stderr, 'latin1') };
+      return {
+        code,
+        stdout: Buffer.from(result.stdout, 'latin1'),
+        stderr: Buffer.from(result.stderr, 'latin1'),
+      };
     },
   };
 }
@@ -172,7 +179,10 @@ function exec(
   });
 }
 
-/** The host refused one more channel, which happens while ended ones are not freed yet. Nothing was run. */
+/**
+ * The host refused one more channel, which happens while ended ones are not freed yet. Nothing was
+ * run.
+ */
 function isChannelRefused(error: unknown): boolean {
   return error instanceof Error && 'reason' in error && /Channel open failure/.test(error.message);
 }

@@ -55,7 +55,10 @@ function reach(more: Partial<ConnectionSettings> = {}): ConnectionSettings {
 }
 
 /** The error message for a host that cannot be reached. */
-async function refusal(more: Partial<ConnectionSettings>, options: { signal?: AbortSignal; timeout?: number } = {}) {
+async function refusal(
+  more: Partial<ConnectionSettings>,
+  options: { signal?: AbortSignal; timeout?: number } = {},
+) {
   const failed: unknown = await connect('h', reach(more), { retries: 0, ...options }).then(
     () => expect.fail('connected'),
     (error: unknown) => error,
@@ -164,7 +167,9 @@ test('an unsupported option of ssh_config is reported, with the alternative', as
       /^h: ssh_config sets ProxyCommand nc %h %p for 127\.0\.0\.1, which is not supported here\n {2}name the jump host instead of ProxyCommand: /,
     ),
   );
-  expect(await refusal({ jump: ['a:b:c'] })).toBe('h: a:b:c is not a jump host\n  write it as: user@host:port');
+  expect(await refusal({ jump: ['a:b:c'] })).toBe(
+    'h: a:b:c is not a jump host\n  write it as: user@host:port',
+  );
 });
 
 test('a failing jump host is reported with the step that it reached', async () => {
@@ -175,7 +180,9 @@ test('a failing jump host is reported with the step that it reached', async () =
     /^h: jump host root@127\.0\.0\.1:\d+ could not reach 127\.0\.0\.1 port 1: .*\n {2}is the host up, and does the jump host's firewall let it through\?$/,
   );
   const unknown = { port: 1, knownHostsFile: '/nowhere/known', jump: [`root@127.0.0.1:${port}`] };
-  expect(await refusal(unknown)).toMatch(/^h \(jump host root@127\.0\.0\.1:\d+\): the host key of .* is not known/);
+  expect(await refusal(unknown)).toMatch(
+    /^h \(jump host root@127\.0\.0\.1:\d+\): the host key of .* is not known/,
+  );
 });
 
 test('ssh is asked once for what all hosts have in common: its usual settings, and their jump host', async () => {
@@ -227,7 +234,8 @@ test('a host that refuses a second channel gets its commands one after another',
   const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
   const results = await Promise.all([1, 2, 3, 4, 5].map((at) => transport.run(`${at}`, undefined)));
   expect(results.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
-  // Two of the first three, and one more if both are refused at once; and, if this machine is slow, the two that are opened ahead.
+  // Two of the first three, and one more if both are refused at once; and, if this machine is
+  // slow, the two that are opened ahead.
   expect(turnedAway).toBeLessThanOrEqual(5);
   await transport.close();
 });
@@ -281,7 +289,10 @@ async function farServer(mostChannels = 10) {
     await sleep(150);
     return `${code} ${stdout}`;
   };
-  /** Ends what waits for the next commands, as an sshd does that ends idle channels (ChannelTimeout). */
+  /**
+   * Ends what waits for the next commands, as an sshd does that ends idle channels
+   * (ChannelTimeout).
+   */
   const endWaiting = async () => {
     ended += programs.size;
     for (const program of programs) program.kill();
@@ -299,7 +310,9 @@ test('on a host that is far away the next command runs on a channel that is open
   expect(await run('IFS= read -r a; echo "$a-"; cat', `one\n${long}`)).toBe(`0 one-\n${long}`);
   expect(await run('kill -9 $$')).not.toMatch(/^0/);
   expect(lines[0]).toBe('echo first; cat');
-  expect(lines.slice(1)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
+  expect(lines.slice(1)).toEqual(
+    Array.from({ length: 5 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)),
+  );
 });
 
 test('channels that are opened ahead and end are opened again with the next command', async () => {
@@ -309,7 +322,9 @@ test('channels that are opened ahead and end are opened again with the next comm
   expect(await run('echo 2')).toBe('0 2\n');
   expect(lines[3]).toBe('echo 2');
   expect(await run('echo 3')).toBe('0 3\n');
-  expect(lines.slice(4)).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)));
+  expect(lines.slice(4)).toEqual(
+    Array.from({ length: 3 }, () => expect.stringMatching(/^sh -c 'IFS= read -r c&&/)),
+  );
 });
 
 test('a host that is far away and allows one channel gets its commands on channels of their own', async () => {

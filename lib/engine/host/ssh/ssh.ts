@@ -10,8 +10,8 @@ import { LoginThrottled, logIn, NetworkError, type SshConnection } from './ssh-l
 import { transportOver } from './ssh-transport.ts';
 
 /**
- * Connects by SSH, through jump hosts if there are any. Tries again after a network failure, never after a refused login or
- * a wrong host key.
+ * Connects by SSH, through jump hosts if there are any. Tries again after a network failure, never
+ * after a refused login or a wrong host key.
  *
  * @param config the operator's ssh_config for the host
  * @throws Unreachable
@@ -30,11 +30,13 @@ export async function openSsh(
     for (const one of chain.splice(0).reverse()) await one.close();
   };
 
-  // From jump host to jump host, the host itself last. Each one's key is verified by us, not by the jump host before it.
+  // From jump host to jump host, the host itself last. Each one's key is verified by us, not by
+  // the jump host before it.
   const connectAll = async () => {
     let via: Duplex | undefined;
     for (const [index, { label, config: jump }] of jumps.entries()) {
-      // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump hosts, too.
+      // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump
+      // hosts, too.
       const settings = { ...connection, hostKeys: [] };
       const login = () => logIn(`${name} (jump host ${label})`, jump, settings, via, { signal, timeout });
       const opened = await (throttled && !via ? oneAtATime(label, login) : login());
@@ -71,14 +73,19 @@ interface Jump {
 const mostJumps = 16;
 
 /**
- * The jump hosts on the way to a host. As with ssh, the first of them is reached as ssh_config has it, which may be through others.
+ * The jump hosts on the way to a host. As with ssh, the first of them is reached as ssh_config has
+ * it, which may be through others.
  *
  * @param jump `user@host:port`, as ProxyJump has them
  */
 async function resolveJumps(name: string, jump: readonly string[], behind = 0): Promise<readonly Jump[]> {
   if (jump.length + behind > mostJumps) {
     const hint = 'nothing was connected to. See ProxyJump in ssh_config, and jump in the inventory';
-    throw new Unreachable(name, `the way leads through more than ${mostJumps} jump hosts: ${jump[0]} and others`, hint);
+    throw new Unreachable(
+      name,
+      `the way leads through more than ${mostJumps} jump hosts: ${jump[0]} and others`,
+      hint,
+    );
   }
   const jumps = await Promise.all(jump.map((label, index) => resolveJump(name, label, index > 0)));
   const [first] = jumps;
@@ -89,7 +96,8 @@ async function resolveJumps(name: string, jump: readonly string[], behind = 0): 
  * @param isReached whether the jump host before it leads to it
  */
 async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
-  const [, user, bracketed, plain, port] = /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
+  const [, user, bracketed, plain, port] =
+    /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined) {
     throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
@@ -102,8 +110,8 @@ async function resolveJump(name: string, label: string, isReached: boolean): Pro
 const queues = new Map<string, LimitFunction>();
 
 /**
- * Logins at a jump host that throttled a login (MaxStartups) while all hosts behind it were connected to at once. It may need a
- * moment to notice that the previous login has finished.
+ * Logins at a jump host that throttled a login (MaxStartups) while all hosts behind it were
+ * connected to at once. It may need a moment to notice that the previous login has finished.
  */
 function oneAtATime<T>(label: string, login: () => Promise<T>): Promise<T> {
   const queue = queues.get(label) ?? pLimit(1);
@@ -112,12 +120,22 @@ function oneAtATime<T>(label: string, login: () => Promise<T>): Promise<T> {
   return queue(() => pRetry(login, { retries: 5, minTimeout: 200, factor: 1, shouldRetry }));
 }
 
-async function forward(name: string, label: string, jump: SshConnection, { host, port }: SshConfig): Promise<Duplex> {
+async function forward(
+  name: string,
+  label: string,
+  jump: SshConnection,
+  { host, port }: SshConfig,
+): Promise<Duplex> {
   try {
     return await jump.ssh.forwardOut('127.0.0.1', 0, host, port);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const hint = "is the host up, and does the jump host's firewall let it through?";
-    throw new NetworkError(name, `jump host ${label} could not reach ${host} port ${port}: ${why}`, hint, error);
+    throw new NetworkError(
+      name,
+      `jump host ${label} could not reach ${host} port ${port}: ${why}`,
+      hint,
+      error,
+    );
   }
 }

@@ -53,6 +53,8 @@ test.skipIf(!isRoot)('a folder that a file includes by a wildcard is named', () 
   mkdirSync(join(system, 'more.d'), { mode: 0o700 });
   writeFileSync(join(system, 'ssh_config'), 'Include more.d/*.conf "other.d/*"\n');
   expect(refusedToUser()).toEqual(
-    passedOver(`${join(system, 'more.d')}, which ${join(system, 'ssh_config')} includes, cannot be read (EACCES)`),
+    passedOver(
+      `${join(system, 'more.d')}, which ${join(system, 'ssh_config')} includes, cannot be read (EACCES)`,
+    ),
   );
 });

@@ -6,15 +6,20 @@ import { errorCode } from '../../text/error-code.ts';
 import { Unreachable } from '../connection-errors.ts';
 
 /**
- * Refuses a host where a part of ssh_config cannot be read. OpenSSH passes over its main files, and over the folders of `Include` with a
- * wildcard, without a word where it may not read them; users and jump hosts in them would fall away.
+ * Refuses a host where a part of ssh_config cannot be read. OpenSSH passes over its main files,
+ * and over the folders of `Include` with a wildcard, without a word where it may not read them;
+ * users and jump hosts in them would fall away.
  *
  * @param name the host in errors
  * @param own the operator's folder
  * @param system that of all users
  * @throws Unreachable with the path, and why it cannot be read
  */
-export function refuseUnreadableConfig(name: string, own = join(account().homedir, '.ssh'), system = '/etc/ssh'): void {
+export function refuseUnreadableConfig(
+  name: string,
+  own = join(account().homedir, '.ssh'),
+  system = '/etc/ssh',
+): void {
   const unreadable = unreadableConfig(own, system);
   if (unreadable === undefined) return;
   throw new Unreachable(
@@ -73,7 +78,9 @@ function whyNot(error: unknown): string | undefined {
 
 /** The folders in which an `Include` of a file's text looks by a wildcard. */
 function includedFolders(text: string, folder: string): string[] {
-  const words = [...text.matchAll(/^\s*include[\s=]+(.*)$/gim)].flatMap(([, rest = '']) => rest.trim().split(/\s+/));
+  const words = [...text.matchAll(/^\s*include[\s=]+(.*)$/gim)].flatMap(([, rest = '']) =>
+    rest.trim().split(/\s+/),
+  );
   return words
     .map((word) => word.replaceAll('"', '').replace(/^~(?=\/)/, () => account().homedir))
     .filter((word) => /[*?[]/.test(word) && !/[%$]/.test(word))

@@ -1,6 +1,8 @@
 import type { BlockDevice, Mount } from '../facts/facts.ts';
 
-/** The mount of a whole ext4 file system on a device of the same name everywhere. Sizes in bytes. */
+/**
+ * The mount of a whole ext4 file system on a device of the same name everywhere. Sizes in bytes.
+ */
 export function aMount(target: string, more: Partial<Mount> = {}): Mount {
   const source = more.source ?? `/dev/disk${target.replaceAll('/', '-')}`;
   return {

@@ -51,6 +51,7 @@ export function processesWith(text: string): string[] {
       return '';
     }
   };
-  const has = (pid: string) => ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(text));
+  const has = (pid: string) =>
+    ['cmdline', 'environ'].some((file) => read(`/proc/${pid}/${file}`).includes(text));
   return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && has(pid));
 }

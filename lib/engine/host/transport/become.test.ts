@@ -28,10 +28,15 @@ test('root needs no sudo, and no check for it', async () => {
 });
 
 test('another name for root, sudo without a password, sudo with a password', async () => {
-  expect((await findBecome('db-1', host({ stdout: 'hello\nuid 0\n' }).transport, 'toor', undefined)).prefix).toBe('');
+  expect(
+    (await findBecome('db-1', host({ stdout: 'hello\nuid 0\n' }).transport, 'toor', undefined)).prefix,
+  ).toBe('');
 
   const free = host({ stdout: 'uid 1000\nbecomes root\n' });
-  expect(await findBecome('db-1', free.transport, 'me', password)).toEqual({ prefix: 'sudo -n ', password: undefined });
+  expect(await findBecome('db-1', free.transport, 'me', password)).toEqual({
+    prefix: 'sudo -n ',
+    password: undefined,
+  });
 
   const asks = host({ stderr: 'sudo: a password is required' }, { stdout: 'becomes root\n13000\n' });
   const become = await findBecome('db-1', asks.transport, 'me', password);
@@ -49,7 +54,10 @@ test.each([
   ],
   [
     'a password is wrong',
-    [{ stderr: 'sudo: a password is required' }, { stderr: 'Sorry, try again.\nsudo: no password was provided' }],
+    [
+      { stderr: 'sudo: a password is required' },
+      { stderr: 'Sorry, try again.\nsudo: no password was provided' },
+    ],
     password,
     /sudo did not take the password of me\n {2}check become_password in the inventory/,
   ],
@@ -91,7 +99,9 @@ test.each([
     /the login shell did not run a command \(it ended with 1\): Not available\.\n {2}the account needs a login shell that runs/,
   ],
 ])('%s', async (_, answers, given, wanted) => {
-  const failed = await findBecome('db-1', host(...answers).transport, 'me', given).catch((error: unknown) => error);
+  const failed = await findBecome('db-1', host(...answers).transport, 'me', given).catch(
+    (error: unknown) => error,
+  );
   expect(failed).toBeInstanceOf(Unreachable);
   expect(describeProblem(failed as Unreachable)).toMatch(wanted);
   expect((failed as Unreachable).message).toMatch(/^db-1: /);

@@ -2,7 +2,10 @@ import type { Secret } from '../../secret/secret.ts';
 import { shellRanNothing, Unreachable } from '../connection-errors.ts';
 import type { Transport } from './transport.ts';
 
-/** How a command becomes root: a prefix, and the password that sudo reads first, if it asks for one. */
+/**
+ * How a command becomes root: a prefix, and the password that sudo reads first, if it asks for
+ * one.
+ */
 export interface Become {
   readonly prefix: string;
   readonly password: Secret | undefined;
@@ -15,8 +18,8 @@ const answerLimit = 30;
 const noBecome: Become = { prefix: '', password: undefined };
 
 /**
- * Finds how to become root on a host. For any other user it is tried once, here: a later failure is the command's own, and a wrong
- * password is tried no more than once.
+ * Finds how to become root on a host. For any other user it is tried once, here: a later failure
+ * is the command's own, and a wrong password is tried no more than once.
  *
  * @param user who logged in
  * @throws Unreachable with the output of sudo and what to do
@@ -44,7 +47,8 @@ export async function findBecome(
   const second = await run('sudo -k -S -p "" sh -c "echo becomes root;wc -c"', given);
   const [, arrived] = /becomes root\s+(\d+)/.exec(second.stdout.toString()) ?? [];
   if (arrived === undefined) throw refused(name, user, second.stderr.toString(), true);
-  if (Number(arrived) === given.length - given.indexOf('\n') - 1) return { prefix: `sudo -k -S -p '' `, password };
+  if (Number(arrived) === given.length - given.indexOf('\n') - 1)
+    return { prefix: `sudo -k -S -p '' `, password };
   throw new Unreachable(
     name,
     'sudo there takes what follows the password on standard input (sudo-rs does), so no script can reach root',
@@ -69,10 +73,14 @@ function refused(name: string, user: string, stderr: string, triedPassword: bool
   }
   if (triedPassword) {
     const reason = /incorrect|try again|no password/i.test(stderr) ? '' : `: ${last}`;
-    return fail(`sudo did not take the password of ${user}${reason}`, 'check become_password in the inventory');
+    return fail(
+      `sudo did not take the password of ${user}${reason}`,
+      'check become_password in the inventory',
+    );
   }
   if (/password is required|authentication is required/.test(stderr)) {
-    const hint = 'give become_password for this host in the inventory, or allow sudo without a password there';
+    const hint =
+      'give become_password for this host in the inventory, or allow sudo without a password there';
     return fail(`sudo wants a password of ${user}`, hint);
   }
   return fail(`${user} could not become root${last ? `: ${last}` : ''}`, 'try `sudo -n true` there by hand');

@@ -20,7 +20,11 @@ const inputs = [undefined, '', 'input', 'input '.repeat(30_000)];
 
 test.each(scripts)('%s runs with its standard input, which may be short, long or missing', (_, script) => {
   for (const given of inputs) {
-    const { command, input } = remoteCommand(script, root, given === undefined ? undefined : Buffer.from(given));
+    const { command, input } = remoteCommand(
+      script,
+      root,
+      given === undefined ? undefined : Buffer.from(given),
+    );
     const { status, stdout } = spawnSync('sh', ['-c', command], { input, encoding: 'utf8' });
     expect([status, stdout]).toEqual([0, script === '' ? '' : `0|it's|${given ?? ''}`]);
   }
@@ -29,14 +33,17 @@ test.each(scripts)('%s runs with its standard input, which may be short, long or
 test('a command line is short, fits every login shell, and has nothing of the script', () => {
   const become = { prefix: `sudo -k -S -p '' `, password: new Secret('a password') };
   const lines = scripts.flatMap(([, script]) =>
-    inputs.map((given) => remoteCommand(script, become, given === undefined ? undefined : Buffer.from(given))),
+    inputs.map((given) =>
+      remoteCommand(script, become, given === undefined ? undefined : Buffer.from(given)),
+    ),
   );
   const commands = new Set(lines.map(({ command }) => command));
   // One for each way in which a script travels, whatever the script is.
   expect(commands.size).toBe(3);
   for (const command of commands) {
     expect(command.length).toBeLessThan(dropbearLimit / 10);
-    // csh takes neither a line break nor an exclamation mark between quotes; fish has its own backslash there.
+    // csh takes neither a line break nor an exclamation mark between quotes; fish has its own
+    // backslash there.
     expect(command).not.toMatch(/[\n!\\]/);
   }
   for (const { input } of lines) expect(input.toString()).toMatch(/^a password\n/);
@@ -72,7 +79,9 @@ test('a script that arrives in part does not run', () => {
 test('a long script runs only where all of it arrives after its standard input', () => {
   const { command, input } = remoteCommand(`#${'x'.repeat(100_000)}\necho ran`, root, Buffer.from('in'));
   for (const length of [3, 5, 50_000, input.length - 1]) {
-    expect(spawnSync('sh', ['-c', command], { input: input.subarray(0, length), encoding: 'utf8' }).stdout).toBe('');
+    expect(
+      spawnSync('sh', ['-c', command], { input: input.subarray(0, length), encoding: 'utf8' }).stdout,
+    ).toBe('');
   }
   expect(spawnSync('sh', ['-c', command], { input, encoding: 'utf8' }).stdout).toBe('ran\n');
 });

@@ -1,6 +1,9 @@
 /** Limits after which a command is given up. */
 export interface RunLimits {
-  /** The output that marks the start: a command that does not start in time is given up. Without it the limit is for its end. */
+  /**
+   * The output that marks the start: a command that does not start in time is given up. Without it
+   * the limit is for its end.
+   */
   readonly startMarker?: string | undefined;
   /** Time limit that the host itself enforces. Without it there is no limit. */
   readonly seconds?: number | undefined;

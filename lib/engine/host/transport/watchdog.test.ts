@@ -9,7 +9,9 @@ test('a host that prints without end is disconnected, with the reason', async ()
   const connection = await connectLocally();
   const flood = connection.exec('cat /dev/zero', { timeoutSeconds: 30 });
   await expect(flood).rejects.toThrow(ConnectionLost);
-  await expect(flood).rejects.toThrow('here: the connection was lost: one command printed more than 32 MiB there');
+  await expect(flood).rejects.toThrow(
+    'here: the connection was lost: one command printed more than 32 MiB there',
+  );
 });
 
 test('a host that stops answering is disconnected some time after its own limit; another host is not', async () => {

@@ -1,7 +1,12 @@
-/** Bytes that one command may print. No command needs a tenth of it; more would use up our memory. */
+/**
+ * Bytes that one command may print. No command needs a tenth of it; more would use up our memory.
+ */
 const maxOutputBytes = 32 * 1024 * 1024;
 
-/** Seconds on top of a command's own time limit, which the host itself enforces: for the round trip. */
+/**
+ * Seconds on top of a command's own time limit, which the host itself enforces: for the round
+ * trip.
+ */
 const answerMargin = 60;
 
 /** Watches one command on a host. */
@@ -13,7 +18,8 @@ export interface Watchdog {
 }
 
 /**
- * Gives up a host that prints without end during one command, or that stops answering on an open connection.
+ * Gives up a host that prints without end during one command, or that stops answering on an open
+ * connection.
  *
  * @param seconds that the command may take by the host's own count; undefined for no limit
  * @param giveUp called once, with the reason; returns the error
@@ -29,7 +35,8 @@ export function createWatchdog(seconds: number | undefined, giveUp: (why: string
   return {
     count(chunk) {
       printed += chunk.length;
-      if (printed > maxOutputBytes) stop.abort(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
+      if (printed > maxOutputBytes)
+        stop.abort(`one command printed more than ${maxOutputBytes / 2 ** 20} MiB there`);
     },
     guard(running) {
       const limit = (seconds ?? 0) + answerMargin;

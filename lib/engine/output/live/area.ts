@@ -8,16 +8,18 @@ const codes = {
   end: '\u001b[?2026l',
   wrapOff: '\u001b[?7l',
   wrapOn: '\u001b[?7h',
-  // From the second column: tmux treats a clear from the first cell as a clear of the whole screen, and copies it into its history.
+  // From the second column: tmux treats a clear from the first cell as a clear of the whole
+  // screen, and copies it into its history.
   clearBelow: '\u001b[K\u001b[C\u001b[J\r',
 };
 
 /**
  * Lines at the bottom of a terminal that are redrawn in place, below the text that scrolls.
  *
- * Between two drawings the cursor is on an empty line above them. A resize re-wraps or cuts only what is below the cursor, so that
- * everything below is cleared without counting lines. The cursor moves up only right after drawing, over lines that are not wrapped
- * yet. It is never hidden: a run that is killed leaves a usable prompt.
+ * Between two drawings the cursor is on an empty line above them. A resize re-wraps or cuts only
+ * what is below the cursor, so that everything below is cleared without counting lines. The cursor
+ * moves up only right after drawing, over lines that are not wrapped yet. It is never hidden: a
+ * run that is killed leaves a usable prompt.
  */
 export function liveArea(terminal: Terminal) {
   let drawn: readonly string[] = [];
@@ -28,7 +30,8 @@ export function liveArea(terminal: Terminal) {
   const draw = (above: readonly string[], live: readonly string[]): void => {
     if (above.length === 0 && live.length === 0 && drawn.length === 0) return;
     const scrolled = above.map((line) => `${line}\n`).join('');
-    const stays = live.length > 0 ? `\n${codes.wrapOff}${live.join('\n')}${codes.wrapOn}\u001b[${live.length}A\r` : '';
+    const stays =
+      live.length > 0 ? `\n${codes.wrapOff}${live.join('\n')}${codes.wrapOn}\u001b[${live.length}A\r` : '';
     // One write, marked as one update, so that no half-drawn state is visible.
     terminal.write(`${codes.begin}\r${codes.clearBelow}${scrolled}${stays}${codes.end}`);
     drawn = live;

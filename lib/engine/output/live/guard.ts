@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 
-/** Waits until its input is closed, when its parent is gone, and clears everything below the cursor. */
+/**
+ * Waits until its input is closed, when its parent is gone, and clears everything below the
+ * cursor.
+ */
 const script = "cat >/dev/null; printf '\\033[J'";
 
 /**
- * Clears the live lines of a process that was killed. Otherwise the shell's prompt would overwrite them.
+ * Clears the live lines of a process that was killed. Otherwise the shell's prompt would overwrite
+ * them.
  *
  * @param descriptor of the terminal
  * @returns removes the guard

@@ -30,7 +30,8 @@ const pictureOf = (busy: readonly RunningTask[], more: Partial<Picture> = {}): P
   seconds: 200,
   ...more,
 });
-const linesIn = (columns: number, rows: number, picture: Picture) => liveLines(picture, { columns, rows }, paint);
+const linesIn = (columns: number, rows: number, picture: Picture) =>
+  liveLines(picture, { columns, rows }, paint);
 const many = (count: number) => Array.from({ length: count }, (_, i) => busyOn(`rpc-${i}`, { seconds: i }));
 
 test('each busy host has a line, and a second one if its work can be measured', () => {
@@ -62,7 +63,10 @@ test('if not all hosts fit, those with measurable work are shown first, then the
   expect(lines[1]).toMatch(/^ {4}\[##\.+\] {2}25% .* left$/);
   expect(lines[2]).toMatch(/^rpc-47 {2}0:47/);
   expect(lines[5]).toMatch(/^rpc-44/);
-  expect(lines.slice(6)).toEqual(['… and 44 more', '3 of 50 hosts done, 49 busy, 2 failed, 1 unreachable  3:20']);
+  expect(lines.slice(6)).toEqual([
+    '… and 44 more',
+    '3 of 50 hosts done, 49 busy, 2 failed, 1 unreachable  3:20',
+  ]);
 });
 
 test('during checks the awaited hosts are named, and otherwise nothing is shown', () => {
@@ -94,15 +98,20 @@ test('no line is wider than the terminal, and all lines leave room for scrolling
     { maxLength: 60 },
   );
   fc.assert(
-    fc.property(busy, fc.integer({ min: 1, max: 200 }), fc.integer({ min: 2, max: 60 }), (hosts, columns, rows) => {
-      const lines = linesIn(
-        columns,
-        rows,
-        pictureOf(hosts.map((each) => busyOn(each.host, each as Partial<RunningTask>))),
-      );
-      expect(lines.length).toBeLessThanOrEqual(Math.max(3, rows / 3));
-      expect(lines.length).toBeLessThan(rows);
-      for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));
-    }),
+    fc.property(
+      busy,
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 2, max: 60 }),
+      (hosts, columns, rows) => {
+        const lines = linesIn(
+          columns,
+          rows,
+          pictureOf(hosts.map((each) => busyOn(each.host, each as Partial<RunningTask>))),
+        );
+        expect(lines.length).toBeLessThanOrEqual(Math.max(3, rows / 3));
+        expect(lines.length).toBeLessThan(rows);
+        for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(1, columns - 1));
+      },
+    ),
   );
 });

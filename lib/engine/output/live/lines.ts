@@ -25,9 +25,10 @@ export interface Room {
 }
 
 /**
- * One line for each running task, a second one with its progress where there is room, and a total line. No line is wider than the
- * terminal. Together they take at most a third of its height, and at least three lines: a terminal that becomes half as wide wraps
- * each line into two, and lines that leave the screen cannot be cleared.
+ * One line for each running task, a second one with its progress where there is room, and a total
+ * line. No line is wider than the terminal. Together they take at most a third of its height, and
+ * at least three lines: a terminal that becomes half as wide wraps each line into two, and lines
+ * that leave the screen cannot be cleared.
  */
 export function liveLines(picture: Picture, { columns, rows }: Room, paint: Paint): string[] {
   if (picture.phase === 'quiet') return [];
@@ -61,13 +62,20 @@ function byWeight(a: RunningTask, b: RunningTask): number {
 /**
  * @param detailed tasks that have a second line with their progress
  */
-function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[], width: number, paint: Paint) {
+function hostLines(
+  busy: readonly RunningTask[],
+  detailed: readonly RunningTask[],
+  width: number,
+  paint: Paint,
+) {
   const roomy = width >= 59;
   const cells = busy.map((each) => ({
     host: each.host,
     time: clock(each.seconds),
     count: roomy && each.tasks !== undefined ? `${each.tasksDone}/${each.tasks}` : '',
-    share: detailed.includes(each) ? '' : ((each.progress && measures(each.progress, each.pace)?.share) ?? ''),
+    share: detailed.includes(each)
+      ? ''
+      : ((each.progress && measures(each.progress, each.pace)?.share) ?? ''),
     below: detailed.includes(each) ? progressLine(each, width) : '',
     task: each.task,
   }));
@@ -78,7 +86,10 @@ function hostLines(busy: readonly RunningTask[], detailed: readonly RunningTask[
     const columns = (['time', 'count', 'share'] as const).flatMap((column) =>
       widest(column) > 0 ? [row[column].padStart(widest(column))] : [],
     );
-    const line = cut([fitted(row.host, hostWidth), ...columns, row.task].join(roomy ? '  ' : ' '), width).trimEnd();
+    const line = cut(
+      [fitted(row.host, hostWidth), ...columns, row.task].join(roomy ? '  ' : ' '),
+      width,
+    ).trimEnd();
     return row.below === '' ? [line] : [line, paint('dim', row.below)];
   });
 }
@@ -93,8 +104,10 @@ function progressLine({ progress, pace }: RunningTask, width: number): string {
   const known = measures(progress, pace);
   if (!known) return indent + cut(what, room);
   const { amount, rate, left } = known;
-  const form = (...parts: readonly (string | undefined)[]) => parts.filter((part) => part !== undefined).join('  ');
-  const fits = (texts: readonly string[], beside: number) => texts.find((text) => stringWidth(text) + beside <= room);
+  const form = (...parts: readonly (string | undefined)[]) =>
+    parts.filter((part) => part !== undefined).join('  ');
+  const fits = (texts: readonly string[], beside: number) =>
+    texts.find((text) => stringWidth(text) + beside <= room);
   if (known.share === undefined || total === undefined) {
     return indent + cut(fits([form(what, amount, rate), form(amount, rate)], 0) ?? amount, room);
   }
@@ -127,7 +140,12 @@ function totalText({ counts, busy, seconds, stopping }: Picture, width: number):
   const some = (count: number, word: string) => (count > 0 ? [`${count} ${word}`] : []);
   const bad = [...some(failed, 'failed'), ...some(unreachable, 'unreachable')];
   const forms = [
-    [`${done} of ${counted(hosts, 'host')} done`, ...some(busy.length, 'busy'), ...some(waiting, 'waiting'), ...bad],
+    [
+      `${done} of ${counted(hosts, 'host')} done`,
+      ...some(busy.length, 'busy'),
+      ...some(waiting, 'waiting'),
+      ...bad,
+    ],
     [`${done} of ${hosts} done`, ...some(busy.length, 'busy'), ...bad],
     [`${done}/${hosts} done`, ...bad],
     [`${done}/${hosts}`, ...some(failed + unreachable, 'failed')],

@@ -14,12 +14,15 @@ type Terminal = WriteStream & { readonly fd: number };
 /** Often enough to be smooth. Most redraws find no difference. Milliseconds. */
 const redrawEvery = 100;
 /**
- * The pause after a resize. A window that is dragged resizes many times, and each time the terminal pushes re-wrapped lines up.
- * Milliseconds.
+ * The pause after a resize. A window that is dragged resizes many times, and each time the
+ * terminal pushes re-wrapped lines up. Milliseconds.
  */
 const settlesWithin = 150;
 
-/** Shows a run on a terminal: lines scroll above, and below are a live line for each running task and a total line. */
+/**
+ * Shows a run on a terminal: lines scroll above, and below are a live line for each running task
+ * and a total line.
+ */
 export function liveOutput(terminal: Terminal, style: Style): Listener {
   const busy = new RunningTasks();
   const state = new RunState();

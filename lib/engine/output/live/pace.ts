@@ -1,9 +1,15 @@
 import type { Pace } from '../units.ts';
 
-/** The rate is measured over this many seconds: long enough to be steady, short enough to follow changes. */
+/**
+ * The rate is measured over this many seconds: long enough to be steady, short enough to follow
+ * changes.
+ */
 const window = 30;
 
-/** Measures the rate of work and the time left from samples of its progress. Time is in seconds from any fixed origin. */
+/**
+ * Measures the rate of work and the time left from samples of its progress. Time is in seconds
+ * from any fixed origin.
+ */
 export class Pacer {
   #samples: readonly { readonly at: number; readonly done: number }[] = [];
 

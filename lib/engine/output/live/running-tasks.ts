@@ -5,7 +5,10 @@ import { printable } from '../../text/printable.ts';
 import { type Pace, progressText, seconds } from '../units.ts';
 import { Pacer } from './pace.ts';
 
-/** The task that a host is working on. Texts are one line, with secrets redacted and control characters written out. */
+/**
+ * The task that a host is working on. Texts are one line, with secrets redacted and control
+ * characters written out.
+ */
 export interface RunningTask {
   readonly host: string;
   /** `role: resource`. */
@@ -28,7 +31,10 @@ interface Entry {
   pacer: Pacer;
 }
 
-/** Follows the events of a run and lists the running tasks. Time is in seconds from any fixed origin. */
+/**
+ * Follows the events of a run and lists the running tasks. Time is in seconds from any fixed
+ * origin.
+ */
 export class RunningTasks {
   readonly #running = new Map<string, Entry>();
   readonly #tasks = new Map<string, number>();

@@ -11,7 +11,11 @@ test('a cut text never exceeds its room, and no half character stays', () => {
   // A combining accent has no width, and an emoji of several characters has the width of one.
   expect(cut('e\u0301❤️🇩🇪🚀', 6)).toBe('e\u0301❤️🇩🇪…');
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.nat(30), (text, width) => stringWidth(cut(text, width)) <= width),
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      fc.nat(30),
+      (text, width) => stringWidth(cut(text, width)) <= width,
+    ),
   );
 });
 

@@ -19,7 +19,9 @@ export function badge(outcome: ShownOutcome): Html {
   return html`<b class="badge ${outcome}" title="${word}">${letter}</b>`;
 }
 
-/** A section with the tasks of these outcomes: the same task of different hosts is in one place. */
+/**
+ * A section with the tasks of these outcomes: the same task of different hosts is in one place.
+ */
 export function entriesSection(
   id: string,
   title: string,
@@ -37,7 +39,9 @@ ${all.length === 0 && html`<p class="muted">None.</p>`}${shown.slice(0, listed)}
 }</section>`;
 }
 
-/** A task with all its details, folded: details that fit on a line are visible without opening it. */
+/**
+ * A task with all its details, folded: details that fit on a line are visible without opening it.
+ */
 function foldedTask(entries: readonly [Entry, ...Entry[]], report: ReportData): Html {
   const [{ row, cells }] = entries;
   const { outcome, role, resource } = cells[0];
@@ -98,7 +102,8 @@ function hintOf(lines: readonly string[]): Html {
 /** Its time on each host, with a link to the timeline. */
 export function timesOf(cells: readonly Cell[], { hosts }: ReportData): Html {
   return html`<ul class="times">${cells.map(
-    ({ host, at, seconds: took }) => html`<li><a href="#${hosts.get(host)?.id}">${host}</a> ${spanOf(at, took)}`,
+    ({ host, at, seconds: took }) =>
+      html`<li><a href="#${hosts.get(host)?.id}">${host}</a> ${spanOf(at, took)}`,
   )}</ul>`;
 }
 
@@ -119,7 +124,9 @@ function differenceOf(difference: Difference): Html {
   const { what, was, wanted } = difference;
   const lines = isLong(difference) ? textDiff(was, wanted) : undefined;
   if (!lines) {
-    const shown = isLong(difference) ? { what, was: countLines(was), wanted: countLines(wanted) } : difference;
+    const shown = isLong(difference)
+      ? { what, was: countLines(was), wanted: countLines(wanted) }
+      : difference;
     return html`<p>${briefDifference(shown)}</p>`;
   }
   const more = lines.length - longest;

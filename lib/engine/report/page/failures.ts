@@ -14,10 +14,16 @@ export function failuresSection(report: ReportData, entries: readonly Entry[]): 
       .map((entry) => cardOf(entry, report));
   const { error } = report;
   const failed = [
-    ...(error === undefined ? [] : [html`<article class="card bad"><h3>The run ended</h3>${errorOf(error)}</article>`]),
+    ...(error === undefined
+      ? []
+      : [html`<article class="card bad"><h3>The run ended</h3>${errorOf(error)}</article>`]),
     ...cardsOf('failed', 'unreachable'),
   ];
-  const open = [...cardsOf('unfinished'), ...stoppedCards(report, entries), ...report.skipped.map(skippedCard)];
+  const open = [
+    ...cardsOf('unfinished'),
+    ...stoppedCards(report, entries),
+    ...report.skipped.map(skippedCard),
+  ];
   const all = [...failed, ...open];
   const content =
     all.length > 0 ? [all, nextSteps(report, failed.length > 0)] : html`<p class="muted">Nothing failed.</p>`;
@@ -42,7 +48,9 @@ function skippedCard({ play, why }: ReportData['skipped'][number]): Html {
 
 /** Hosts that stopped for another reason than a failed task of their own, by reason. */
 function stoppedCards({ hosts }: ReportData, entries: readonly Entry[]): Html[] {
-  const own = new Set(entries.flatMap(({ cells }) => cells.map(({ host, resource }) => `${host} ${resource} failed`)));
+  const own = new Set(
+    entries.flatMap(({ cells }) => cells.map(({ host, resource }) => `${host} ${resource} failed`)),
+  );
   const stopped = [...hosts.values()].filter(
     ({ name, stopped: { why } = {}, unreachable }) => why && !unreachable && !own.has(`${name} ${why}`),
   );
@@ -59,6 +67,8 @@ function nextSteps({ started: { playbook, inventory, check } }: ReportData, bad:
   const run = `npx zx playbooks/${playbook}.mjs --inventory ${inventory}`;
   const commands: Part =
     plain.test(playbook) && plain.test(inventory) && html`<pre>${run} --check${!check && `\n${run}`}</pre>`;
-  const next = check ? 'Check again:' : 'Check what is left, and run again. Completed tasks stay as they are:';
+  const next = check
+    ? 'Check again:'
+    : 'Check what is left, and run again. Completed tasks stay as they are:';
   return html`<div class="next"><h3>Next steps</h3><p>${bad && 'Fix the failures above. '}${next}</p>${commands}</div>`;
 }

@@ -8,7 +8,10 @@ import { outcomeText } from './entries.ts';
 /** Up to this many hosts there is room for words; with more, each cell has one letter. */
 const roomForWords = 8;
 
-/** Tasks by hosts. A cell with more than its outcome is a link. HTML needs no end tag of a cell, which keeps thousands small. */
+/**
+ * Tasks by hosts. A cell with more than its outcome is a link. HTML needs no end tag of a cell,
+ * which keeps thousands small.
+ */
 export function matrixSection({ rows, hosts, entries }: ReportData): Html {
   const wide = hosts.size <= roomForWords;
   const cellIn = (cell: Cell | undefined) => (cell ? cellOf(cell, entries.get(cell)?.id, wide) : html`<td>`);

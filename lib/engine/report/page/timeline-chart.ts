@@ -18,8 +18,9 @@ const shortest = 0.05;
 const roomForLabel = 0.08;
 
 /**
- * A lane for each host: its work over time, and the hosts that it waited for. SVG is positioned by attributes, so the page's policy
- * allows only its own style. The colours are attributes for readers that block styles.
+ * A lane for each host: its work over time, and the hosts that it waited for. SVG is positioned by
+ * attributes, so the page's policy allows only its own style. The colours are attributes for
+ * readers that block styles.
  */
 export function timelineSection(report: ReportData): Html {
   const { started, end, hosts } = report;
@@ -45,7 +46,9 @@ function zoomField(zoom: number): Html {
 }
 
 function laneOf({ id, name, timeline }: ReportedHost, report: ReportData): Html {
-  const cells = report.rows.flatMap(({ cells }) => cells.get(name) ?? []).filter(({ seconds }) => seconds >= shortest);
+  const cells = report.rows
+    .flatMap(({ cells }) => cells.get(name) ?? [])
+    .filter(({ seconds }) => seconds >= shortest);
   return html`<div class="lane" id="${id}" data-hosts="${id}"><div class="lane-name">${name}</div>
 <svg width="100%" height="46" fill="#ccc" role="group" aria-label="${name}">
 ${timeline.map((stretch) => stretchOf(stretch, report))}
@@ -89,7 +92,10 @@ function axisOf(report: ReportData, zoom: number): Html {
   const least = (report.end - start) / 1000 / marks / zoom;
   const step = 1000 * (steps.find((each) => each >= least) ?? least);
   const first = Math.ceil(start / step);
-  const times = Array.from({ length: Math.floor(report.end / step) - first + 1 }, (_, at) => (first + at) * step);
+  const times = Array.from(
+    { length: Math.floor(report.end / step) - first + 1 },
+    (_, at) => (first + at) * step,
+  );
   const mark = (at: number) => html`<svg x="${share(at, report)}" overflow="visible">
 <path d="M0 6V24" stroke="#999"/><text x="4" y="20">${clockOf(at).slice(0, step < 60_000 ? 8 : 5)}</text></svg>`;
   return html`<g class="marks-${zoom}"${zoom > 1 && html` display="none"`}>${times.map(mark)}</g>`;

@@ -3,17 +3,27 @@ import { type Html, html } from '../html.ts';
 import { outcomes, type ShownOutcome } from '../outcomes.ts';
 import type { ReportData, ReportedHost } from '../report-data.ts';
 
-/** One line a host, the worst first, with the important outcomes first: they stay visible on a narrow screen. */
+/**
+ * One line a host, the worst first, with the important outcomes first: they stay visible on a
+ * narrow screen.
+ */
 export function totalsSection(report: ReportData): Html {
   const countOf = ({ name, summary }: ReportedHost, outcome: ShownOutcome) =>
-    summary?.counts[outcome] ?? report.rows.filter(({ cells }) => cells.get(name)?.outcome === outcome).length;
+    summary?.counts[outcome] ??
+    report.rows.filter(({ cells }) => cells.get(name)?.outcome === outcome).length;
   const badness = (host: ReportedHost) => {
     if (host.unreachable) return 3;
     if (countOf(host, 'failed') > 0) return 2;
     return host.stopped ? 1 : 0;
   };
   const hosts = [...report.hosts.values()].sort((a, b) => badness(b) - badness(a));
-  const columns = ['failed', report.started.check ? 'pending' : 'changed', 'unknown', 'warning', 'ok'] as const;
+  const columns = [
+    'failed',
+    report.started.check ? 'pending' : 'changed',
+    'unknown',
+    'warning',
+    'ok',
+  ] as const;
   const head = ['host', ...columns.map((outcome) => outcomes[outcome].word), 'time', 'round trips'];
   const sum = (of: (host: ReportedHost) => number) => hosts.reduce((total, host) => total + of(host), 0);
   const count = (number: number, outcome: ShownOutcome) =>
@@ -43,5 +53,7 @@ function reasonOf({ unreachable, stopped }: ReportedHost): string {
   if (unreachable) return 'unreachable';
   if (!stopped) return 'failed';
   const { why, left, next } = stopped;
-  return [why, left !== undefined && `${left} left`, next !== undefined && `next: ${next}`].filter(Boolean).join('; ');
+  return [why, left !== undefined && `${left} left`, next !== undefined && `next: ${next}`]
+    .filter(Boolean)
+    .join('; ');
 }

@@ -48,7 +48,10 @@ function prepared(run: ScriptedRun, failing: readonly string[]): string[] {
   for (const host of hosts) {
     run.done(host, 'preflight', 'preflight', 'operating system is Debian 12');
     run.done(host, 'preflight', 'preflight', 'CPU has AVX2');
-    run.done(host, 'preflight', 'preflight', 'memory is 64 GiB or more', { outcome: 'warning', note: 'it has 24 GiB' });
+    run.done(host, 'preflight', 'preflight', 'memory is 64 GiB or more', {
+      outcome: 'warning',
+      note: 'it has 24 GiB',
+    });
     run.done(host, 'preflight', 'preflight', 'trusted sequencer answers');
     run.done(host, 'preflight', 'preflight', 'layer 1 answers');
   }
@@ -87,7 +90,11 @@ function prepared(run: ScriptedRun, failing: readonly string[]): string[] {
       'time zone is Etc/UTC',
       host === 'db-1'
         ? {}
-        : { outcome: 'changed', seconds: 0.3, differences: [value('/etc/localtime', 'Europe/Paris', 'Etc/UTC')] },
+        : {
+            outcome: 'changed',
+            seconds: 0.3,
+            differences: [value('/etc/localtime', 'Europe/Paris', 'Etc/UTC')],
+          },
     );
     if (failing.includes(host)) {
       run.done(host, play, 'docker', 'packages docker-ce, docker-ce-cli, containerd.io', {
@@ -126,7 +133,10 @@ function prepared(run: ScriptedRun, failing: readonly string[]): string[] {
       outcome: 'changed',
       seconds: 0.2,
       differences: [
-        content('', '#!/bin/sh\n# Tells when a data disk is 90% full.\nset -eu\ndf --output=pcent /data | tail -n 1\n'),
+        content(
+          '',
+          '#!/bin/sh\n# Tells when a data disk is 90% full.\nset -eu\ndf --output=pcent /data | tail -n 1\n',
+        ),
       ],
     });
     run.done(host, play, 'configuration', 'file /opt/rpc-node/node.config.toml', {
@@ -175,7 +185,10 @@ function database(run: ScriptedRun): void {
   });
 }
 
-/** A first deploy to the README's three hosts: rpc-2 cannot install Docker, rpc-1 waits for the restore and serves. */
+/**
+ * A first deploy to the README's three hosts: rpc-2 cannot install Docker, rpc-1 waits for the
+ * restore and serves.
+ */
 export function failedRun(): readonly TimedEvent[] {
   const run = startedRun();
   prepared(run, ['rpc-2']);
@@ -218,7 +231,12 @@ export function killedRun(): readonly TimedEvent[] {
   const from = run.clock('db-1');
   run.emit({ type: 'resource-started', task }, from);
   for (let passed = 10; passed < 900; passed += 10) {
-    const progress = { what: 'restoring', done: passed * 2_000_000, total: 6 * 1024 ** 3, unit: 'bytes' } as const;
+    const progress = {
+      what: 'restoring',
+      done: passed * 2_000_000,
+      total: 6 * 1024 ** 3,
+      unit: 'bytes',
+    } as const;
     run.emit({ type: 'progress', task, progress }, from + passed);
   }
   return run.events();
@@ -240,13 +258,18 @@ export function checkRun(): readonly TimedEvent[] {
     2,
   );
   for (const host of hosts) {
-    run.done(host, 'preflight', 'preflight', 'memory is 64 GiB or more', { outcome: 'warning', note: 'it has 24 GiB' });
+    run.done(host, 'preflight', 'preflight', 'memory is 64 GiB or more', {
+      outcome: 'warning',
+      note: 'it has 24 GiB',
+    });
     run.done(
       host,
       'prepare servers',
       'time-sync',
       'time zone is Etc/UTC',
-      host === 'rpc-1' ? { outcome: 'pending', differences: [value('/etc/localtime', 'Europe/Paris', 'Etc/UTC')] } : {},
+      host === 'rpc-1'
+        ? { outcome: 'pending', differences: [value('/etc/localtime', 'Europe/Paris', 'Etc/UTC')] }
+        : {},
     );
     run.done(
       host,
@@ -311,7 +334,10 @@ export function largeRun(hostCount: number, resourceCount: number): readonly Tim
           differences: [content(nodeConfiguration(at), nodeConfiguration(10_000 + nth))],
         });
       else if (dice === 50)
-        run.done(host, 'RPC servers', role, resource, { outcome: 'warning', note: `${at} of 4 disks answer` });
+        run.done(host, 'RPC servers', role, resource, {
+          outcome: 'warning',
+          note: `${at} of 4 disks answer`,
+        });
       else run.done(host, 'RPC servers', role, resource);
     }
   }
@@ -340,7 +366,11 @@ export function hostileRun(): readonly TimedEvent[] {
       ],
     });
     run.done(each, `play${markup}`, 'role', 'warned', { outcome: 'warning', note: markup });
-    run.done(each, `play${markup}`, 'role', 'fails', { outcome: 'failed', seconds: 2, error: new Error(markup) });
+    run.done(each, `play${markup}`, 'role', 'fails', {
+      outcome: 'failed',
+      seconds: 2,
+      error: new Error(markup),
+    });
     run.stopped(each, `play${markup}`, `stopped${markup}`);
   }
   run.emit({ type: 'play-skipped', play: `next${markup}`, why: markup }, run.clock(host));

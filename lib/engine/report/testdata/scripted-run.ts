@@ -19,7 +19,10 @@ export interface Done {
   readonly commands?: readonly string[];
 }
 
-/** A run that consists of the work of its hosts, each with its own clock. Times are seconds since the start. */
+/**
+ * A run that consists of the work of its hosts, each with its own clock. Times are seconds since
+ * the start.
+ */
 export class ScriptedRun {
   readonly #start: number;
   readonly #events: TimedEvent[] = [];

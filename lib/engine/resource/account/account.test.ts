@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../../host/testing/local-connection.ts';
@@ -32,7 +41,8 @@ describe('user', () => {
       differences: [{ what: 'user', was: 'absent', wanted: 'present' }],
       change: [
         {
-          command: 'useradd --create-home --user-group --shell /bin/bash --uid 2000 --groups docker,operators anna',
+          command:
+            'useradd --create-home --user-group --shell /bin/bash --uid 2000 --groups docker,operators anna',
         },
       ],
     });
@@ -96,7 +106,9 @@ describe('authorized key', () => {
 
   test('what is no line of a .pub file is a mistake of the role', () => {
     expect(() => authorizedKey('deploy', 'ssh-ed25519')).toThrow('a key is one line of a .pub file');
-    expect(() => authorizedKey('deploy', `ssh-ed25519 ${key}\nssh-ed25519 ${key}`)).toThrow('a key is one line');
+    expect(() => authorizedKey('deploy', `ssh-ed25519 ${key}\nssh-ed25519 ${key}`)).toThrow(
+      'a key is one line',
+    );
   });
 
   describe('on this machine, for the user daemon', async () => {
@@ -133,7 +145,9 @@ describe('authorized key', () => {
       });
       rmSync(keys);
       mkdirSync(keys);
-      await expect(applyDrift(host, wanted)).rejects.toThrow(`${keys} is a directory, and a file has to be there`);
+      await expect(applyDrift(host, wanted)).rejects.toThrow(
+        `${keys} is a directory, and a file has to be there`,
+      );
     });
 
     test('a pipe that comes after the check, or behind a link, does not hold the change', async () => {

@@ -1,6 +1,9 @@
 import type { Reader } from '../../host/host.ts';
 
-/** The local users. The file is read and not `getent`, which waits for a directory service that does not answer. */
+/**
+ * The local users. The file is read and not `getent`, which waits for a directory service that
+ * does not answer.
+ */
 export async function localUsers(host: Reader) {
   return (await fields(host, '/etc/passwd')).map(([name = '', , uid, gid, , home = '', shell = '']) => ({
     name,

@@ -7,7 +7,8 @@ import { localUsers } from './accounts-file.ts';
 const seconds = 10;
 
 /**
- * A user may log in with a key. Other keys stay; so do the options and the comment of a line that has this key already.
+ * A user may log in with a key. Other keys stay; so do the options and the comment of a line that
+ * has this key already.
  *
  * @param key a line of a `.pub` file, options before it included
  * @throws TypeError where the line has no key
@@ -28,8 +29,9 @@ export function authorizedKey(user: string, key: string): Resource {
       if (lines.some((line) => !line.startsWith('#') && line.split(/\s+/).includes(body))) return ok;
       const difference = [{ what: path, was: 'without the key', wanted: 'with it' }];
       if (there && !isFileOrLink(there)) return drift(difference, inTheWay(path, kindOf(there), 'file'));
-      // As the user: root would follow a link that the user puts there. OpenSSH ignores a file that others may write to. The user can put
-      // a pipe there at any time, or stop the processes, so there is a time limit.
+      // As the user: root would follow a link that the user puts there. OpenSSH ignores a file
+      // that others may write to. The user can put a pipe there at any time, or stop the
+      // processes, so there is a time limit.
       const add = command`
         printf '%s\\n' ${key} | timeout -k 2 ${seconds} runuser -u ${user} -- sh -c 'umask 077
         cd -- "$1" && mkdir -p .ssh && cd .ssh || exit

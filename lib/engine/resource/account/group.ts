@@ -16,7 +16,10 @@ export function group(name: string, { gid }: { readonly gid?: number } = {}): Re
       const found = (await localGroups(host)).find((each) => each.name === name);
       if (!found) {
         const number = gid === undefined ? [] : ['--gid', gid];
-        return drift([{ what: 'group', was: 'absent', wanted: 'present' }], [command`groupadd ${number} ${name}`]);
+        return drift(
+          [{ what: 'group', was: 'absent', wanted: 'present' }],
+          [command`groupadd ${number} ${name}`],
+        );
       }
       if (gid === undefined || found.gid === gid) return ok;
       return refused(

@@ -13,7 +13,8 @@ interface UserSettings {
 }
 
 /**
- * A local user with a home directory and no password: the user logs in by key (`authorizedKey`). Its main group has its name.
+ * A local user with a home directory and no password: the user logs in by key (`authorizedKey`).
+ * Its main group has its name.
  *
  * @example user('deploy', { groups: ['docker'] })
  */
@@ -40,7 +41,9 @@ export function user(name: string, { uid, groups = [], shell = '/bin/bash' }: Us
       const isOther = found.shell !== shell;
       const change: Step[] = [
         ...(isOther ? [command`usermod --shell ${shell} ${name}`] : []),
-        ...(missing.left.length > 0 ? [command`usermod --append --groups ${missing.left.join(',')} ${name}`] : []),
+        ...(missing.left.length > 0
+          ? [command`usermod --append --groups ${missing.left.join(',')} ${name}`]
+          : []),
       ];
       return driftOf(
         [

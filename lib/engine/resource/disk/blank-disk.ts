@@ -8,13 +8,16 @@ const formatLimit = 3600;
 interface Format {
   /** Whether a blank disk may be formatted. */
   readonly format: boolean;
-  /** It marks the file system as ours, for a later run after an interruption before the disk was mounted. */
+  /**
+   * It marks the file system as ours, for a later run after an interruption before the disk was
+   * mounted.
+   */
   readonly label: string;
 }
 
 /**
- * An ext4 file system on a disk that the inventory names. It is created only if allowed and if the disk is blank: no signature,
- * no partition, no holder. Nothing else is ever formatted.
+ * An ext4 file system on a disk that the inventory names. It is created only if allowed and if the
+ * disk is blank: no signature, no partition, no holder. Nothing else is ever formatted.
  */
 export function formattedDisk(device: string, { format, label }: Format): Resource {
   return {
@@ -47,7 +50,8 @@ interface Contents {
 }
 
 /**
- * Looks at a disk. Three programs have to agree that it is blank: each knows signatures that the others do not.
+ * Looks at a disk. Three programs have to agree that it is blank: each knows signatures that the
+ * others do not.
  *
  * @returns undefined where there is no such block device
  */
@@ -62,7 +66,8 @@ async function readDisk(host: Reader, device: string, label: string): Promise<Co
   const [itself = '', ...users] = lsblk.lines().map((line) => line.trim());
   const mountPoint = itself.split(' ')[1];
   const probed = blkid.lines().filter((line) => /^(PT)?TYPE=/.test(line));
-  // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves nothing.
+  // Exit code 2 without a message is blkid's answer for a blank disk. Anything else proves
+  // nothing.
   const isProbed = probed.length > 0 || (blkid.exitCode === 2 && blkid.stderr === '');
   const found = [
     ...(mountPoint ? [`mounted at ${mountPoint}`] : []),

@@ -12,7 +12,10 @@ export function sameEntry(a: FstabEntry, b: FstabEntry): boolean {
   return key(a) === key(b);
 }
 
-/** The table with the entry: in place of the line for the same target, or as the last line. Other lines stay byte for byte. */
+/**
+ * The table with the entry: in place of the line for the same target, or as the last line. Other
+ * lines stay byte for byte.
+ */
 export function withEntry(table: string, entry: FstabEntry): string {
   const lines = table.split('\n');
   const at = lines.findIndex((line) => parseFstabLine(line)?.target === entry.target);

@@ -7,7 +7,9 @@ import { mount } from './mount.ts';
 const data = mount('/data', '/dev/sdb');
 const decide = 'nothing was changed; check both, and decide';
 
-/** A host with an empty fstab and an ext4 file system on /dev/sdb, except for the given answers. */
+/**
+ * A host with an empty fstab and an ext4 file system on /dev/sdb, except for the given answers.
+ */
 function host(more: readonly (readonly [RegExp, Answer])[], table = '') {
   const usual = [
     [/^mountpoint -x/, '8:16\n'],

@@ -15,7 +15,10 @@ const engine = { unit: async () => ({ ...stoppedUnit, active: 'active' }) };
 test.each([
   [undefined, [{ what: 'container', was: 'absent', wanted: 'running' }]],
   [running, []],
-  [{ ...running, status: 'exited', exitCode: 3 }, [{ what: 'container', was: 'exited with 3', wanted: 'running' }]],
+  [
+    { ...running, status: 'exited', exitCode: 3 },
+    [{ what: 'container', was: 'exited with 3', wanted: 'running' }],
+  ],
   [{ ...running, status: 'restarting' }, [{ what: 'container', was: 'restarting', wanted: 'running' }]],
   [{ ...running, labels: {} }, [{ what: 'configuration', was: 'unlabelled', wanted: 'current' }]],
   [
@@ -55,7 +58,9 @@ test('a container that was started before a file changed may have read what was 
     return verdict.is === 'drift' ? verdict.differences : verdict;
   };
   const state = { ...running, startedAt: '2026-01-01T00:00:10.5Z' };
-  expect(await differences(state)).toEqual([{ what: 'started', was: 'before /opt/new changed', wanted: 'after it' }]);
+  expect(await differences(state)).toEqual([
+    { what: 'started', was: 'before /opt/new changed', wanted: 'after it' },
+  ]);
   expect(await differences({ ...state, status: 'exited' })).toEqual([
     { what: 'container', was: 'exited with 0', wanted: 'running' },
   ]);
@@ -74,13 +79,19 @@ test.each<[found: Partial<ContainerState> | undefined, log: string, message: str
     'container prover is exited, exit code 137 (killed, most often because memory ran out)\nKilled',
   ],
   [undefined, '', 'container prover does not exist'],
-])('a container that does not run is named with its exit code and its last words: %#', async (found, log, message) => {
-  const container = async () => found && { ...running, ...found };
-  const ended = ensureContainerRuns(fakeHost([[/^docker logs /, log]], { container }), 'prover');
-  await expect(ended).rejects.toMatchObject({ message });
-});
+])(
+  'a container that does not run is named with its exit code and its last words: %#',
+  async (found, log, message) => {
+    const container = async () => found && { ...running, ...found };
+    const ended = ensureContainerRuns(fakeHost([[/^docker logs /, log]], { container }), 'prover');
+    await expect(ended).rejects.toMatchObject({ message });
+  },
+);
 
-/** A host with a container in these states in turn, then always the last one; and docker's subcommand of each change. */
+/**
+ * A host with a container in these states in turn, then always the last one; and docker's
+ * subcommand of each change.
+ */
 function hostWith(...states: (ContainerState | undefined)[]) {
   const changes: string[] = [];
   const host = fakeHost([[/^docker logs /, 'no config\n']], {
@@ -98,7 +109,11 @@ test.each<[what: string, found: Partial<ContainerState> | undefined, changes: st
   ['absent', undefined, ['up --detach']],
   ['made and never started', { status: 'created' }, ['up --detach']],
   ['stopped', { status: 'exited' }, ['up --detach']],
-  ['restarted by Docker again and again', { status: 'restarting', restartCount: 7 }, ['docker stop', 'up --detach']],
+  [
+    'restarted by Docker again and again',
+    { status: 'restarting', restartCount: 7 },
+    ['docker stop', 'up --detach'],
+  ],
   ['the same, at a moment when it runs', { restartCount: 7, labels: {} }, ['docker stop', 'up --detach']],
   ['paused', { status: 'paused' }, ['docker stop', 'up --detach']],
 ])('a container is started fresh from any state: %s', async (_, found, expected) => {

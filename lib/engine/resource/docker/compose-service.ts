@@ -9,10 +9,16 @@ import { untilDockerRuns } from './docker-engine.ts';
 import { endOfLog } from './end-of-log.ts';
 import { meaningOfExitCode } from './exit-code.ts';
 
-/** The label that every service of a rendered compose file carries: a hash of its definition and of each file mounted into it. */
+/**
+ * The label that every service of a rendered compose file carries: a hash of its definition and of
+ * each file mounted into it.
+ */
 export const configHashLabel = 'rpc-playbooks.config-hash';
 
-/** How long a container may take to stop before it is killed: a database flushes to disk in this time. Seconds. */
+/**
+ * How long a container may take to stop before it is killed: a database flushes to disk in this
+ * time. Seconds.
+ */
 const stopLimit = 120;
 
 export interface ComposeService {
@@ -40,9 +46,10 @@ function howItEnded(state: ContainerState | undefined): string {
 }
 
 /**
- * A service of a compose file that has to run with its current configuration. Compose recreates the container when the label in
- * the file has changed. One that started before a fix of a file that it reads may have read the old content, and is
- * restarted. One that ends repeatedly is started at once, although Docker would wait up to a minute. A matching one is left alone.
+ * A service of a compose file that has to run with its current configuration. Compose recreates
+ * the container when the label in the file has changed. One that started before a fix of a file
+ * that it reads may have read the old content, and is restarted. One that ends repeatedly is
+ * started at once, although Docker would wait up to a minute. A matching one is left alone.
  */
 export function composeService(given: ComposeService): Work {
   const { container, readsAtStart } = given;
@@ -64,7 +71,11 @@ export function composeService(given: ComposeService): Work {
       if (until) return until;
       const differences = containerDifferences(state, given);
       const newer = readsAtStart.filter((_, at) => (files[at]?.modified ?? 0) > startOf(state));
-      const stale = newer.map((path) => ({ what: 'started', was: `before ${path} changed`, wanted: 'after it' }));
+      const stale = newer.map((path) => ({
+        what: 'started',
+        was: `before ${path} changed`,
+        wanted: 'after it',
+      }));
       return driftOf([...differences, ...stale], stepsOf(given, state, differences.length === 0));
     },
 
@@ -75,17 +86,25 @@ export function composeService(given: ComposeService): Work {
   };
 }
 
-/** When a running container may have read its files. Seconds since 1970; one that does not run reads them at its next start. */
+/**
+ * When a running container may have read its files. Seconds since 1970; one that does not run
+ * reads them at its next start.
+ */
 function startOf(state: ContainerState | undefined): number {
   return state?.status === 'running' ? Date.parse(state.startedAt) / 1000 : Number.POSITIVE_INFINITY;
 }
 
 /**
- * The steps after which it runs with its configuration. `up` restarts a container only to change or to start it.
+ * The steps after which it runs with its configuration. `up` restarts a container only to change
+ * or to start it.
  *
  * @param isOnlyOld whether it differs in nothing but the files that it has read
  */
-function stepsOf(given: ComposeService, state: ContainerState | undefined, isOnlyOld: boolean): readonly Step[] {
+function stepsOf(
+  given: ComposeService,
+  state: ContainerState | undefined,
+  isOnlyOld: boolean,
+): readonly Step[] {
   const { container } = given;
   if (isLeftByCompose(state)) return [command`docker stop --time ${stopLimit} ${container}`, up(given)];
   return isOnlyOld ? [up(given), command`docker restart --time ${stopLimit} ${container}`] : [up(given)];
@@ -100,9 +119,10 @@ function up({ directory, service }: ComposeService): Step {
 }
 
 /**
- * Whether `up` leaves a container as it is although its program does not run: one that Docker restarts by itself, with a growing
- * pause that it may be in at the moment, and a paused one (version 2 fails on it). A stopped one is started again, and
- * `created` and `exited` are started by `up` itself.
+ * Whether `up` leaves a container as it is although its program does not run: one that Docker
+ * restarts by itself, with a growing pause that it may be in at the moment, and a paused one
+ * (version 2 fails on it). A stopped one is started again, and `created` and `exited` are started
+ * by `up` itself.
  */
 function isLeftByCompose(state: ContainerState | undefined): boolean {
   return state !== undefined && (state.restartCount > 0 || state.status === 'paused');
@@ -113,7 +133,8 @@ const readLines = 300;
 
 /**
  * @param restarts how often Docker may have restarted it since it was started; default any number
- * @throws Failure with the reason from the container's log when it does not run, or was restarted more often
+ * @throws Failure with the reason from the container's log when it does not run, or was restarted
+ * more often
  */
 export async function ensureContainerRuns(
   host: Writer,
@@ -129,7 +150,10 @@ export async function ensureContainerRuns(
   throw new Failure(`container ${container} ${howItEnded(state)}${words}`);
 }
 
-/** A state that the program of a container reaches some time after its start. It is not waited for if the container does not run. */
+/**
+ * A state that the program of a container reaches some time after its start. It is not waited for
+ * if the container does not run.
+ */
 export function reachedBy(
   container: string,
   name: string,

@@ -2,7 +2,10 @@ import { command } from '../../host/step.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
-/** The CPU shares of a container in the engine, independent of its Compose file. They are set without a restart. */
+/**
+ * The CPU shares of a container in the engine, independent of its Compose file. They are set
+ * without a restart.
+ */
 export function cpuShares(container: string, shares: number): Resource {
   return {
     name: `${container} has ${shares} CPU shares`,

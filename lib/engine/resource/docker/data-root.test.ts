@@ -17,7 +17,10 @@ test('the data-root is set, and every other key stays', () => {
 });
 
 test('the older name of the key goes', () => {
-  expect(JSON.parse(withDataRoot('{"graph":"/old","debug":true}', '/d'))).toEqual({ debug: true, 'data-root': '/d' });
+  expect(JSON.parse(withDataRoot('{"graph":"/old","debug":true}', '/d'))).toEqual({
+    debug: true,
+    'data-root': '/d',
+  });
 });
 
 test('no file and an empty file are an empty object', () => {
@@ -39,7 +42,8 @@ test.each(['{', '[]', '"x"', 'null', '7'])('what is not a JSON object is refused
 test('a number that would become another one is refused', () => {
   expect(() => withDataRoot('{"default-ulimits":{\n"nofile":{"Hard":9223372036854775807}}}', '/d')).toThrow(
     expect.objectContaining({
-      message: '/etc/docker/daemon.json has a number in line 2 that would lose digits; the file was not changed',
+      message:
+        '/etc/docker/daemon.json has a number in line 2 that would lose digits; the file was not changed',
       hint: 'write a smaller number there, or make the change by hand: a file that is right already is not written again',
     }),
   );

@@ -14,10 +14,12 @@ export interface ImagePin {
 }
 
 /**
- * An image on the host, pulled if no image of that name is there. A tag that moves in the registry is not pulled again.
+ * An image on the host, pulled if no image of that name is there. A tag that moves in the registry
+ * is not pulled again.
  *
  * @param reference as for `docker pull`: `registry/name:tag` or `registry/name@sha256:…`
- * @param pin the image that the name has to mean, such as that of a release: it is kept by its id, or pulled by its digest
+ * @param pin the image that the name has to mean, such as that of a release: it is kept by its id,
+ * or pulled by its digest
  * @example dockerImage('registry.example.org/tools:1.4')
  */
 export function dockerImage(reference: string, pin?: ImagePin): Resource {
@@ -35,7 +37,8 @@ export function dockerImage(reference: string, pin?: ImagePin): Resource {
       const pull = (name: string) => command({ timeoutSeconds: pullLimit })`docker pull --quiet ${name}`;
       const was = inspected.ok ? inspected.text() : 'absent';
       // A name with a digest has one meaning.
-      if (!pin || reference.includes('@')) return drift([{ what: 'image', was, wanted: reference }], [pull(reference)]);
+      if (!pin || reference.includes('@'))
+        return drift([{ what: 'image', was, wanted: reference }], [pull(reference)]);
       const difference = { what: 'image', was, wanted: `${reference} as ${pin.id}` };
       if (kept?.ok) return drift([difference], [command`docker tag ${pin.id} ${reference}`]);
       if (pin.digest !== undefined)

@@ -56,7 +56,10 @@ test.each<[string, string, () => Unit]>([
   [
     'in a variable of the unit',
     '/data/one',
-    () => ({ ...debian, environment: '"DOCKER_OPTS=--default-ulimit nofile=1024:20000 --data-root /data/one"' }),
+    () => ({
+      ...debian,
+      environment: '"DOCKER_OPTS=--default-ulimit nofile=1024:20000 --data-root /data/one"',
+    }),
   ],
   [
     'as the only one in a variable of the unit',
@@ -129,9 +132,14 @@ test('xfs-without-ftype: no move to that file system is begun', async () => {
   unitIs(debian);
   const [from, to] = [temporaryDirectory(), temporaryDirectory()];
   standInFor('docker', 'exit 1');
-  standInFor('findmnt', 'case "$*" in *FSTYPE*--mountpoint*) echo xfs ;; *OPTIONS*) echo rw,relatime ;; esac');
+  standInFor(
+    'findmnt',
+    'case "$*" in *FSTYPE*--mountpoint*) echo xfs ;; *OPTIONS*) echo rw,relatime ;; esac',
+  );
   standInFor('xfs_info', `exec cat ${fileURLToPath(new URL('xfs-without-ftype/xfs_info', hosts))}`);
-  const obstacles = readScript(new URL('../../../../templates/host/docker-root-obstacles.sh', import.meta.url));
+  const obstacles = readScript(
+    new URL('../../../../templates/host/docker-root-obstacles.sh', import.meta.url),
+  );
   expect(await said(`set -- ${from} ${to}/docker ${from}\n${obstacles}`)).toMatch(
     /^the XFS file system at \S+ was made without ftype, and Docker does not start on it\nonly a new file system has ftype/,
   );

@@ -8,7 +8,9 @@ test('an interrupted move is reported before anything else', async () => {
   const host = fakeHost([], { stat: async () => ({}) as never });
   const unfinished = drift("a move of docker's data was interrupted, and has to be finished");
   expect(await unfinishedMove('p').check(host)).toEqual(unfinished);
-  expect(await dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(unfinished);
+  expect(await dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' }).check(host)).toEqual(
+    unfinished,
+  );
 });
 
 test('the old copy is reported with the command that removes it', async () => {

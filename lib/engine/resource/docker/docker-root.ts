@@ -16,7 +16,10 @@ const template = (name: string) => new URL(`../../../../templates/host/${name}.s
 const program = readProgram(template('move-docker-root'));
 const obstacles = readScript(template('docker-root'), template('docker-root-obstacles'));
 
-/** The folder that the script of a move reads and writes. It has the file `from` as long as a move is unfinished. */
+/**
+ * The folder that the script of a move reads and writes. It has the file `from` as long as a move
+ * is unfinished.
+ */
 const stateOf = (product: string) => `/var/lib/${product}/docker-root`;
 
 interface DockerRoot {
@@ -31,8 +34,9 @@ interface DockerRoot {
 }
 
 /**
- * The data of the Docker engine is on a certain disk. Data that is elsewhere is copied there while the engine is stopped, compared,
- * and also kept where it was. The next run finishes a move that was interrupted.
+ * The data of the Docker engine is on a certain disk. Data that is elsewhere is copied there while
+ * the engine is stopped, compared, and also kept where it was. The next run finishes a move that
+ * was interrupted.
  */
 export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoot): Work {
   const name = `docker root is ${root}`;
@@ -80,7 +84,9 @@ async function obstacleOf(
   { product, from, root }: { readonly product: string; readonly from: string; readonly root: string },
 ): Promise<Verdict | undefined> {
   const [found, unreadable] = await Promise.all([
-    host.$({ timeoutSeconds: 90 })`sh -c ${obstacles} docker-root-obstacles ${from} ${root} ${stateOf(product)}`,
+    host.$({
+      timeoutSeconds: 90,
+    })`sh -c ${obstacles} docker-root-obstacles ${from} ${root} ${stateOf(product)}`,
     wantedSettings(host, root).then(
       () => undefined,
       (error: unknown) => error,

@@ -4,12 +4,17 @@ import { Failure } from '../../problem/problem.ts';
 import { drift, expectation, ok, type Resource } from '../resource.ts';
 
 const script = readScript(
-  ...['docker-root', 'docker-there'].map((name) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url)),
+  ...['docker-root', 'docker-there'].map(
+    (name) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url),
+  ),
 );
 
 /** What a host has of Docker, by what is there and answers, whoever installed it. */
 export interface DockerThere {
-  /** The system's own engine: its package, empty if no package has installed it; undefined if there is none. */
+  /**
+   * The system's own engine: its package, empty if no package has installed it; undefined if there
+   * is none.
+   */
   readonly engine: string | undefined;
   readonly client: boolean;
   /** The version of Compose that answers, and that the engine can work with. */
@@ -23,7 +28,10 @@ export async function readDocker(host: Reader): Promise<DockerThere> {
   return parseDocker((await host.$`sh -c ${script}`).stdout);
 }
 
-/** The requirement that Docker, where it is there, is an engine that the deployment can use. Checked before anything is installed. */
+/**
+ * The requirement that Docker, where it is there, is an engine that the deployment can use.
+ * Checked before anything is installed.
+ */
 export function dockerCanBeUsed(): Resource {
   return expectation('docker, where it is there, can be used', {
     check: async (host) => {
@@ -77,9 +85,12 @@ function refusalOf({ isSnap, hasOwnUsers, hasNoWayOut, user, other }: Foreign): 
     );
   }
   if (user !== undefined) {
-    return new Failure(`docker runs without root here, for user ${user}, and the system's own engine does not run`, {
-      hint: `decide which one this host has: systemctl enable --now docker for the system's own, or, as ${user}, dockerd-rootless-setuptool.sh uninstall --force`,
-    });
+    return new Failure(
+      `docker runs without root here, for user ${user}, and the system's own engine does not run`,
+      {
+        hint: `decide which one this host has: systemctl enable --now docker for the system's own, or, as ${user}, dockerd-rootless-setuptool.sh uninstall --force`,
+      },
+    );
   }
   if (hasOwnUsers) {
     return new Failure(

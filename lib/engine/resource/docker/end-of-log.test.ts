@@ -8,8 +8,12 @@ const node = (level: string, msg: string) =>
 const prover = (level: string, msg: string) =>
   `{"level":"${level}","ts":"1763973362.128863","msg":"${msg}","pid":"1","tid":"40df080","version":"v6.0.2"}`;
 
-/** Lines of the real node v3.1.0, by its logger zap, from its start to its end: a few of those about metrics stand for 80. */
-const migrationRefused = 'Unable to create migration plan because of supernets-0001.sql: unknown migration in database';
+/**
+ * Lines of the real node v3.1.0, by its logger zap, from its start to its end: a few of those
+ * about metrics stand for 80.
+ */
+const migrationRefused =
+  'Unable to create migration plan because of supernets-0001.sql: unknown migration in database';
 const production = [
   '{"level":"info","ts":1795631380.4742181,"caller":"cmd/run.go:502","msg":"Starting application","pid":1,"version":"v3.1.0","gitRevision":"44863ea","os/arch":"linux/amd64"}',
   '{"level":"info","ts":1795631380.4744375,"caller":"cmd/run.go:141","msg":"Chain ID read from POE SC = 4200","pid":1,"version":"v3.1.0"}',
@@ -42,7 +46,9 @@ test.each([
   (_, lines) => {
     // Docker starts the container again, so the next start follows.
     const log = [...lines, ...lines.slice(0, -6)].join('\n');
-    expect(endOfLog(log)).toBe(`running migrations for zkevm-pool-db\nrunning migrations up\n${migrationRefused}`);
+    expect(endOfLog(log)).toBe(
+      `running migrations for zkevm-pool-db\nrunning migrations up\n${migrationRefused}`,
+    );
   },
 );
 
@@ -60,7 +66,9 @@ test("the prover's error is found before what it writes at its end", () => {
       'Database::initRemote() exception: could not translate host name "state-db" to address: System error',
     ),
     prover('info', 'CALL STACK'),
-    ...Array.from({ length: 20 }, (_, at) => prover('info', `${at}: call=zkProver(+0x2d2b4c) [0x55d0c2b2bb4c]`)),
+    ...Array.from({ length: 20 }, (_, at) =>
+      prover('info', `${at}: call=zkProver(+0x2d2b4c) [0x55d0c2b2bb4c]`),
+    ),
     prover('error', 'Failed to get memory info'),
     prover('info', 'MEMORY INFO \n    MemTotal: 0.000000 MB\n    MemFree: 0.000000 MB'),
     prover('error', 'printProcessInfo() failed to get process stat info'),
@@ -98,7 +106,10 @@ test.each([
 test.each([
   // As net/http and the websocket client of Go print errors, put into a log as the node does.
   [
-    node('fatal', 'error dialing: Post "https://mainnet.example/v3/5ec2e7": dial tcp 192.0.2.1:443: i/o timeout'),
+    node(
+      'fatal',
+      'error dialing: Post "https://mainnet.example/v3/5ec2e7": dial tcp 192.0.2.1:443: i/o timeout',
+    ),
     'error dialing: Post "https://mainnet.example": dial tcp 192.0.2.1:443: i/o timeout',
   ],
   [

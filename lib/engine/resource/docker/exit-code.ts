@@ -1,6 +1,7 @@
 /**
- * What the exit code of a container means, by what Docker and a shell make of the end of a process: 128 and the number of its signal.
- * 132 is SIGILL: a program that is built for newer processors ends without a message.
+ * What the exit code of a container means, by what Docker and a shell make of the end of a
+ * process: 128 and the number of its signal. 132 is SIGILL: a program that is built for newer
+ * processors ends without a message.
  */
 const meanings: Readonly<Record<number, string>> = {
   125: 'Docker could not start it',

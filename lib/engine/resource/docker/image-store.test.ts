@@ -43,8 +43,14 @@ test('the usual store needs nothing, and before the engine runs nothing is known
   expect(await verdicts('', 'inactive')).toEqual([until, until]);
 });
 
-test.each(['ubuntu-24.04', 'docker-no-rules', 'docker-userns'])('%s: its answer has one store', async (name) => {
-  const info = readFileSync(new URL(`../../../../test/hosts/${name}/docker-store`, import.meta.url), 'utf8').trim();
-  const used = drift('they are in /var/lib/containerd, which stays on its disk');
-  expect(await verdicts(info)).toEqual([ok, name === 'docker-userns' ? ok : used]);
-});
+test.each(['ubuntu-24.04', 'docker-no-rules', 'docker-userns'])(
+  '%s: its answer has one store',
+  async (name) => {
+    const info = readFileSync(
+      new URL(`../../../../test/hosts/${name}/docker-store`, import.meta.url),
+      'utf8',
+    ).trim();
+    const used = drift('they are in /var/lib/containerd, which stays on its disk');
+    expect(await verdicts(info)).toEqual([ok, name === 'docker-userns' ? ok : used]);
+  },
+);

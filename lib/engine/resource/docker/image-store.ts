@@ -8,9 +8,10 @@ import { untilDockerRuns } from './docker-engine.ts';
 const title = 'docker keeps images below its root';
 
 /**
- * Docker 29 gives a new engine the image store of containerd, in /var/lib/containerd, which a data root on another disk does not move.
- * An engine without images and containers gets the store below its root (https://docs.docker.com/engine/storage/containerd/).
- * Another one keeps its store, as a change would hide its images and containers: a warning says so.
+ * Docker 29 gives a new engine the image store of containerd, in /var/lib/containerd, which a data
+ * root on another disk does not move. An engine without images and containers gets the store below
+ * its root (https://docs.docker.com/engine/storage/containerd/). Another one keeps its store, as a
+ * change would hide its images and containers: a warning says so.
  */
 export function imagesBelowDockerRoot(): Resource[] {
   const file = jsonFile(settings, { features: { 'containerd-snapshotter': false } });
@@ -34,7 +35,10 @@ export function imagesBelowDockerRoot(): Resource[] {
   ];
 }
 
-/** A check by the store of containerd, and whether it has images. An engine with another store is right. */
+/**
+ * A check by the store of containerd, and whether it has images. An engine with another store is
+ * right.
+ */
 function byStore(judge: (store: 'empty' | 'used', host: Reader) => Promise<Verdict>) {
   return async (host: Reader): Promise<Verdict> => {
     const [until, info] = await Promise.all([

@@ -16,15 +16,21 @@ const key = 'live-restore';
 /** The difference of the engine's settings. */
 const setting = `${settings} content`;
 
-/** How long docker.service may take to stop: the longest time of a container (`stop_grace_period` of a database), and some. Seconds. */
+/**
+ * How long docker.service may take to stop: the longest time of a container (`stop_grace_period`
+ * of a database), and some. Seconds.
+ */
 const stopLimit = 150;
 
 /**
- * Containers outlive the Docker engine: they run on while it is away (live-restore), and it comes back however often it is killed. When
- * the host stops, they get the signal and the time that the engine would give them. Some engines have no live-restore: those of a
- * swarm, and those whose settings say `false`. After a kill they stop all containers at their next start; then these are started again.
+ * Containers outlive the Docker engine: they run on while it is away (live-restore), and it comes
+ * back however often it is killed. When the host stops, they get the signal and the time that the
+ * engine would give them. Some engines have no live-restore: those of a swarm, and those whose
+ * settings say `false`. After a kill they stop all containers at their next start; then these are
+ * started again.
  *
- * The engine reads the setting without a restart (https://docs.docker.com/engine/daemon/live-restore/).
+ * The engine reads the setting without a restart
+ * (https://docs.docker.com/engine/daemon/live-restore/).
  *
  * @param product begins the names of files on the host
  */
@@ -39,7 +45,8 @@ export function containersOutliveEngine(product: string): Resource[] {
   return [
     {
       name: 'containers outlive the docker engine',
-      changes: (differences) => (differences.some(({ what }) => what === setting) ? [fileChange(settings)] : []),
+      changes: (differences) =>
+        differences.some(({ what }) => what === setting) ? [fileChange(settings)] : [],
 
       async check(host) {
         const { differences, refusal, steps } = await checkParts(host, parts);
@@ -57,7 +64,10 @@ export function containersOutliveEngine(product: string): Resource[] {
   ];
 }
 
-/** A part of docker.service. A dash: a failure of the program is no reason not to start or stop the engine. */
+/**
+ * A part of docker.service. A dash: a failure of the program is no reason not to start or stop the
+ * engine.
+ */
 function unitPart(program: string, folder: string): string {
   const run = (verb: string) => `-${program} ${folder} ${verb}`;
   return `[Unit]

@@ -1,6 +1,9 @@
 import { parseJson } from '../../text/parse-json.ts';
 
-/** How Go's runtime begins the report of a panic or of a fault, a line without level and time of its own. */
+/**
+ * How Go's runtime begins the report of a panic or of a fault, a line without level and time of
+ * its own.
+ */
 export const goRuntime = '(panic|fatal error|runtime): ';
 
 /** A line of a log. */
@@ -14,12 +17,14 @@ export interface LogLine {
 /**
  * Reads a line of the log of a node or a prover.
  *
- * @param line JSON with `level` and `msg`, columns with a level in capital letters, the report of a panic, or any text
+ * @param line JSON with `level` and `msg`, columns with a level in capital letters, the report of
+ * a panic, or any text
  */
 export function readLogLine(line: string): LogLine {
   if (new RegExp(`^${goRuntime}`).test(line)) return { level: 'fatal', message: line };
   const { level, msg } = Object(parseJson(line)) as { level?: unknown; msg?: unknown };
-  if (typeof level === 'string' && typeof msg === 'string') return { level: rank(level), message: words(msg) };
+  if (typeof level === 'string' && typeof msg === 'string')
+    return { level: rank(level), message: words(msg) };
   // A text with quotes or line breaks in it, put into JSON unchanged.
   const [, named, text] = /^\{"level":"(\w+)".*?"msg":"(.*?)(?:","pid":.*)?$/.exec(line) ?? [];
   if (named !== undefined && text !== undefined) return { level: rank(named), message: words(text) };
@@ -37,8 +42,9 @@ function rank(level: string): string {
 }
 
 /**
- * The first line of a message. The node logs callers after an error, on lines of their own; its formats without a place for them say so by
- * `%!(EXTRA string=`. Where it formats an error by a verb that only wraps, Go prints the error's parts: `%!w(*url.Error=&{Post URL 0xc0})`.
+ * The first line of a message. The node logs callers after an error, on lines of their own; its
+ * formats without a place for them say so by `%!(EXTRA string=`. Where it formats an error by a
+ * verb that only wraps, Go prints the error's parts: `%!w(*url.Error=&{Post URL 0xc0})`.
  */
 function words(message: string): string {
   return (message.split('\n')[0] ?? '')

@@ -19,8 +19,8 @@ export interface Source {
 }
 
 /**
- * The download script with its settings. It refuses a folder in which another user than root can change
- * names.
+ * The download script with its settings. It refuses a folder in which another user than root can
+ * change names.
  *
  * @param status file on the host in which the script shows its phase
  */

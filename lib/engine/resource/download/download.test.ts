@@ -30,11 +30,21 @@ test.each([
   },
 );
 
-test.each([1, 8])('the script is a POSIX shell script for any address and path, with %i connections', (connections) => {
-  const source = { url: "http://x/it's?a=$(touch /tmp/x)&b=`id`", path: "/data/a 'b'/c", sha256: hash, connections };
-  execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
-  expect(downloadScript(source, '/run/x.status')).toContain(`url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`);
-});
+test.each([1, 8])(
+  'the script is a POSIX shell script for any address and path, with %i connections',
+  (connections) => {
+    const source = {
+      url: "http://x/it's?a=$(touch /tmp/x)&b=`id`",
+      path: "/data/a 'b'/c",
+      sha256: hash,
+      connections,
+    };
+    execFileSync('/bin/sh', ['-n'], { input: downloadScript(source, '/run/x.status') });
+    expect(downloadScript(source, '/run/x.status')).toContain(
+      `url='http://x/it'\\''s?a=$(touch /tmp/x)&b=\`id\`'`,
+    );
+  },
+);
 
 test('a forged size from a server is not run as a command, in any shell', () => {
   const folder = temporaryDirectory();
@@ -91,7 +101,9 @@ test('the query of an address is shown neither for a missing file nor in the tit
     sleep: async (_, until) => until,
   });
   expect(describeVerdict(await file.check(host))).toBe('file: absent -> https://x.example/y');
-  await expect(applyDrift(host, file)).rejects.toThrow(/^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s);
+  await expect(applyDrift(host, file)).rejects.toThrow(
+    /^download https:\/\/x\.example\/y to \/data\/y: (?!.*5ec2e7)/s,
+  );
 });
 
 test('progress is the size on disk, without the holes of the partial file', async () => {

@@ -12,9 +12,10 @@ export interface DownloadResource extends Work {
 }
 
 /**
- * A file that the host downloads by HTTP into an existing directory. The work is a systemd unit that outlives the connection,
- * continues where it stopped, checks the SHA-256 and only then puts the file in place. PATH.verified keeps the result of the check,
- * so that hundreds of gigabytes are hashed once. A folder in which another user than root can change names is refused.
+ * A file that the host downloads by HTTP into an existing directory. The work is a systemd unit
+ * that outlives the connection, continues where it stopped, checks the SHA-256 and only then puts
+ * the file in place. PATH.verified keeps the result of the check, so that hundreds of gigabytes
+ * are hashed once. A folder in which another user than root can change names is refused.
  *
  * @param connections 1 to 16. For more than one, aria2 has to be installed
  * @example download({ url: 'https://example.org/tool', path: '/usr/local/bin/tool', sha256: '9f86d0…' })
@@ -58,7 +59,11 @@ async function checkFile(host: Reader, { path, sha256, url }: Source): Promise<V
  *
  * @param note `SHA256 SIZE MTIME`, by the download
  */
-function proofDifferences(note: string, file: { readonly size: number; readonly modified: number }, sha256: string) {
+function proofDifferences(
+  note: string,
+  file: { readonly size: number; readonly modified: number },
+  sha256: string,
+) {
   const [hash = '', size, modified] = note.trim().split(' ');
   if (size !== String(file.size) || modified !== String(Math.floor(file.modified))) {
     return [{ what: 'file', was: 'not verified', wanted: `SHA-256 ${sha256}` }];
@@ -69,7 +74,8 @@ function proofDifferences(note: string, file: { readonly size: number; readonly 
 async function progressOf(host: Reader, path: string, statusPath: string): Promise<Progress | undefined> {
   const [status, part] = await Promise.all([
     host.read(statusPath),
-    // Blocks: a partial file that is fetched at several places soon has its full length, with holes in it.
+    // Blocks: a partial file that is fetched at several places soon has its full length, with
+    // holes in it.
     host.$`stat -c '%b %B' ${`${path}.part`}`,
   ]);
   const [phase, total = ''] = status?.toString().trim().split(' ') ?? [];
@@ -77,6 +83,8 @@ async function progressOf(host: Reader, path: string, statusPath: string): Promi
   if (phase !== 'downloading') return undefined;
   const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
   const held = part.ok ? blocks * size : 0;
-  const known = /^\d+$/.test(total) ? { done: Math.min(held, Number(total)), total: Number(total) } : { done: held };
+  const known = /^\d+$/.test(total)
+    ? { done: Math.min(held, Number(total)), total: Number(total) }
+    : { done: held };
   return { what: `downloading ${basename(path)}`, ...known, unit: 'bytes' };
 }

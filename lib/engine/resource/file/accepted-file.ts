@@ -8,7 +8,10 @@ import { file } from './file.ts';
 interface AcceptedFile {
   readonly path: string;
   readonly content: string | Content;
-  /** A command that reads the file at its path, given as the last word, and refuses a wrong one with another exit code than 0. */
+  /**
+   * A command that reads the file at its path, given as the last word, and refuses a wrong one
+   * with another exit code than 0.
+   */
   readonly judge: readonly string[];
   /** The place of the content in the project, for a problem. */
   readonly source: string;
@@ -19,8 +22,8 @@ interface AcceptedFile {
 }
 
 /**
- * A file of root. It is put in place only after the program that will read the file has accepted it: so a wrong file never replaces a right
- * one.
+ * A file of root. It is put in place only after the program that will read the file has accepted
+ * it: so a wrong file never replaces a right one.
  *
  * @example acceptedFile({
  *   path: '/etc/sudoers.d/deploy',
@@ -31,12 +34,16 @@ interface AcceptedFile {
  * })
  */
 export function acceptedFile({ path, content, judge, source, mode, group = 'root' }: AcceptedFile): Resource {
-  // In the same folder: it may refer to others by relative paths. sudo and others leave out names with a dot.
+  // In the same folder: it may refer to others by relative paths. sudo and others leave out names
+  // with a dot.
   const trial = `${dirname(path)}/.${basename(path)}.trial`;
   const text = typeof content === 'string' ? content : content.text;
   const plain = file(path).content(content).group(group);
   const place = mode === undefined ? plain : plain.mode(mode);
-  const failure = { what: `${judge[0]} refuses ${source}, so ${path} is left as it is`, hint: `correct ${source}` };
+  const failure = {
+    what: `${judge[0]} refuses ${source}, so ${path} is left as it is`,
+    hint: `correct ${source}`,
+  };
   const judged = command({ failure, rootsFolder: dirname(path) })`
     said=$(${judge} ${trial} 2>&1) && rm -f ${trial} && exit
     rm -f ${trial}

@@ -6,7 +6,8 @@ import type { Difference, Resource } from '../resource.ts';
 /** A file or directory, with modifiers that return a new value. */
 export interface WithAttributes<Self> extends Resource {
   /**
-   * @param mode permission bits. Default 0o755 of a directory, 0o644 of a file, 0o600 of a file with secrets
+   * @param mode permission bits. Default 0o755 of a directory, 0o644 of a file, 0o600 of a file
+   * with secrets
    */
   mode(mode: number): Self;
   /**

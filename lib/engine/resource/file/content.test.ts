@@ -30,5 +30,7 @@ test('binary content is recognized', () => {
 });
 
 test('sha256 equals a known hash', () => {
-  expect(sha256Of(Buffer.from('abc'))).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  expect(sha256Of(Buffer.from('abc'))).toBe(
+    'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  );
 });

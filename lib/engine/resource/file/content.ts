@@ -5,7 +5,10 @@ import { redact } from '../../secret/secret.ts';
 export interface Content {
   readonly text: string;
   readonly holdsSecrets: boolean;
-  /** Masks the secrets in any version of the text, also in an older one on a host, so that a diff is safe. */
+  /**
+   * Masks the secrets in any version of the text, also in an older one on a host, so that a diff
+   * is safe.
+   */
   mask(text: string): string;
 }
 
@@ -18,11 +21,13 @@ export const blanked = '[secret]';
 /**
  * Content with secrets.
  *
- * @param bearing matches each line that can hold one, in any version: only its key, up to `=` or `:`, is shown
+ * @param bearing matches each line that can hold one, in any version: only its key, up to `=` or
+ * `:`, is shown
  */
 export function secretContent(text: string, bearing: RegExp): Content {
   const bears = new RegExp(bearing.source, bearing.flags.replace(/[gy]/g, ''));
-  const maskLine = (line: string) => (bears.test(line) ? `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}` : line);
+  const maskLine = (line: string) =>
+    bears.test(line) ? `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}` : line;
   return {
     text,
     holdsSecrets: true,

@@ -132,7 +132,9 @@ describe('a folder of the system', () => {
     for (const other of [directory(folder).mode(0o700), directory(folder).owner('postgres')]) {
       const verdict = await other.check(is(rootsFolder));
       expect(verdict).toMatchObject({
-        note: expect.stringMatching(/^\/.* is a folder of the system, and its (mode|owner) would change: .* -> /),
+        note: expect.stringMatching(
+          /^\/.* is a folder of the system, and its (mode|owner) would change: .* -> /,
+        ),
         change: { hint: expect.stringContaining('name a folder of your own below it') },
       });
     }
@@ -162,7 +164,9 @@ describe('a folder of the system', () => {
   });
 
   test('a missing one is made, and others are changed', async () => {
-    expect(await directory('/media').mode(0o700).check(fakeHost([]))).toMatchObject({ change: [{ do: 'directory' }] });
+    expect(await directory('/media').mode(0o700).check(fakeHost([]))).toMatchObject({
+      change: [{ do: 'directory' }],
+    });
     for (const folder of ['/srv/a', '/data', '/var/www', '/var/lib/a', '/homes'])
       expect(await directory(folder).mode(0o700).check(is(rootsFolder))).toMatchObject({
         change: [{ do: 'directory' }],
@@ -170,10 +174,14 @@ describe('a folder of the system', () => {
   });
 
   test('of this machine, the check refuses it', async () => {
-    expect(await directory('/etc').mode(0o700).check(host)).toMatchObject({ change: { hint: expect.any(String) } });
+    expect(await directory('/etc').mode(0o700).check(host)).toMatchObject({
+      change: { hint: expect.any(String) },
+    });
     expect(await directory('/').check(host)).toMatchObject({ change: { hint: expect.any(String) } });
     symlinkSync('/etc', path);
-    expect(await directory(path).mode(0o700).check(host)).toMatchObject({ change: { hint: expect.any(String) } });
+    expect(await directory(path).mode(0o700).check(host)).toMatchObject({
+      change: { hint: expect.any(String) },
+    });
   });
 
   test('behind a link on the way, the change refuses it', () => {
@@ -187,7 +195,11 @@ describe('a folder of the system', () => {
     };
     for (const name of ['', 'etc', 'usr/bin', 'usr/lib', 'var/log', 'proc/sys', 'tmp']) {
       const { status, stdout, stderr } = run(join(path, 'link', name));
-      expect([status, stdout, stderr]).toEqual([1, '', expect.stringMatching(/ is a folder of the system\n$/)]);
+      expect([status, stdout, stderr]).toEqual([
+        1,
+        '',
+        expect.stringMatching(/ is a folder of the system\n$/),
+      ]);
     }
     expect(run(path)).toMatchObject({ status: 0, stdout: `chown root:root ${path}\nchmod 00700 ${path}\n` });
   });

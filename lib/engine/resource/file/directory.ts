@@ -8,8 +8,9 @@ import { systemFolderAt } from './system-folders.ts';
 type DirectoryResource = WithAttributes<DirectoryResource>;
 
 /**
- * A directory, root's and 0755 by default. Missing parents are created, 0755. Its content is left alone. A link to a directory is accepted
- * where only root can change it. A folder of the system, such as `/etc`, keeps its mode and owner: a resource with others is refused.
+ * A directory, root's and 0755 by default. Missing parents are created, 0755. Its content is left
+ * alone. A link to a directory is accepted where only root can change it. A folder of the system,
+ * such as `/etc`, keeps its mode and owner: a resource with others is refused.
  *
  * @example directory('/srv/reports').mode(0o750).group('operators')
  */

@@ -7,7 +7,8 @@ import { asText, sha256Of } from './content.ts';
 /**
  * A text file of another program, in which a part is changed.
  *
- * @returns undefined without a file. `to` is the step that replaces the text that was read: mode, owner and group stay; if the file is a
+ * @returns undefined without a file. `to` is the step that replaces the text that was read: mode,
+ * owner and group stay; if the file is a
  *   link, its target changes
  * @throws Problem where it is no file, or not text: to write it back could damage it
  */

@@ -2,7 +2,8 @@
 const words = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Finds a number that JSON.parse and JSON.stringify would change: whole numbers from 2^53 on, and numbers that are too large.
+ * Finds a number that JSON.parse and JSON.stringify would change: whole numbers from 2^53 on, and
+ * numbers that are too large.
  *
  * @param text valid JSON
  * @returns its line, from 1; undefined where every number is kept
@@ -12,7 +13,8 @@ export function lineOfInexactNumber(text: string): number | undefined {
     if (word.startsWith('"')) continue;
     const value = Number(word);
     const isWhole = /^-?[1-9]\d*$/.test(word);
-    if (!Number.isFinite(value) || (isWhole && String(value) !== word)) return text.slice(0, index).split('\n').length;
+    if (!Number.isFinite(value) || (isWhole && String(value) !== word))
+      return text.slice(0, index).split('\n').length;
   }
   return undefined;
 }

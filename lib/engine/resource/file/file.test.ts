@@ -166,5 +166,9 @@ test('a link is replaced, its target is not changed', async () => {
 test('a modifier returns a new value', async () => {
   const plain = file(path);
   plain.content('x').mode(0o600);
-  expect(await differencesOf(plain)).toContainEqual({ what: 'file', was: 'absent', wanted: 'file, 0644 root:root' });
+  expect(await differencesOf(plain)).toContainEqual({
+    what: 'file',
+    was: 'absent',
+    wanted: 'file, 0644 root:root',
+  });
 });

@@ -25,13 +25,20 @@ interface Wanted {
 }
 
 /**
- * A file, by default root's, 0644 and empty. The file is replaced by rename, so that a reader sees the old one or the new one. A directory
- * or a device in its place is refused; a link itself is replaced, not its target.
+ * A file, by default root's, 0644 and empty. The file is replaced by rename, so that a reader sees
+ * the old one or the new one. A directory or a device in its place is refused; a link itself is
+ * replaced, not its target.
  *
  * @example file('/etc/motd').content('Managed by playbooks.\n')
  */
 export function file(path: string): FileResource {
-  return make(path, { bytes: Buffer.alloc(0), content: undefined, mode: undefined, owner: 'root', group: 'root' });
+  return make(path, {
+    bytes: Buffer.alloc(0),
+    content: undefined,
+    mode: undefined,
+    owner: 'root',
+    group: 'root',
+  });
 }
 
 function make(path: string, wanted: Wanted): FileResource {
@@ -60,7 +67,8 @@ function make(path: string, wanted: Wanted): FileResource {
       // It may hold others than the known ones.
       const secret = wanted.content !== undefined;
       const whole: Step = { do: 'write', path, content: wanted.bytes, secret, attributes };
-      // Also where only attributes differ: the host keeps a file with this content, except where its name may lead elsewhere.
+      // Also where only attributes differ: the host keeps a file with this content, except where
+      // its name may lead elsewhere.
       return driftOf(differences, [whole]);
     },
   };
@@ -99,7 +107,10 @@ async function contentDifference(
   return [{ what: 'secret values in it', was: 'others', wanted: 'the given ones' }];
 }
 
-/** Large files and binary ones are shown by size and the start of the hash, files with secrets by the size alone. */
+/**
+ * Large files and binary ones are shown by size and the start of the hash, files with secrets by
+ * the size alone.
+ */
 async function opaqueDifference(host: Reader, path: string, stat: Stat | undefined, wanted: Wanted) {
   const describe = (size: number, hash: string | undefined) =>
     wanted.content ? `${size} bytes` : `${size} bytes, sha256 ${hash?.slice(0, 12) ?? 'unreadable'}`;

@@ -45,7 +45,9 @@ test('a key named __proto__ is a key', async () => {
 });
 
 test('merging a second time changes nothing', async () => {
-  const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })).map((value) => JSON.stringify(value));
+  const json = fc
+    .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }))
+    .map((value) => JSON.stringify(value));
   await fc.assert(
     fc.asyncProperty(json, json, async (there, keys) => {
       const wanted = JSON.parse(keys) as JsonObject;

@@ -11,8 +11,8 @@ export interface JsonObject {
 }
 
 /**
- * Keys of a JSON object in a file, which is created if missing (0644, root's). Other keys stay, in their order. A file without a
- * JSON object is an error and stays as it is.
+ * Keys of a JSON object in a file, which is created if missing (0644, root's). Other keys stay, in
+ * their order. A file without a JSON object is an error and stays as it is.
  *
  * @example jsonFile('/etc/docker/daemon.json', { 'log-driver': 'journald' })
  */
@@ -37,7 +37,8 @@ export function jsonFile(path: string, keys: JsonObject): Resource {
 /**
  * The text of a JSON file with its object changed.
  *
- * @throws Problem where it is not a JSON object, or a number in it would become another one: its reader might not start any more
+ * @throws Problem where it is not a JSON object, or a number in it would become another one: its
+ * reader might not start any more
  */
 export function editJson(path: string, text: string, change: (object: JsonObject) => JsonObject): string {
   const object = parseObject(path, text);
@@ -70,7 +71,9 @@ function mergeObjects(there: JsonObject, wanted: JsonObject): JsonObject {
 /** An empty file is an empty object, as for the Docker engine. */
 function parseObject(path: string, text: string): JsonObject {
   const refuse = (why: string) =>
-    new Failure(`${path} ${why}; the file was not changed`, { hint: 'fix the file on the host, then run again' });
+    new Failure(`${path} ${why}; the file was not changed`, {
+      hint: 'fix the file on the host, then run again',
+    });
   if (text.trim() === '') return {};
   let value: Json;
   try {

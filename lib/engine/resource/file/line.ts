@@ -3,16 +3,19 @@ import { changesOfFile, drift, ok, type Resource, unknownUntil } from '../resour
 import { readText } from './edited-text.ts';
 
 /**
- * A line in a file of another program. The line replaces the one that matches, or is appended if none does. Other lines stay.
+ * A line in a file of another program. The line replaces the one that matches, or is appended if
+ * none does. Other lines stay.
  *
- * @param matching the line that it replaces. The pattern has to match the new line as well, or every run would replace it again
+ * @param matching the line that it replaces. The pattern has to match the new line as well, or
+ * every run would replace it again
  * @example line('/etc/hosts', '10.0.0.5 registry', /\sregistry$/)
  */
 export function line(path: string, text: string, matching?: RegExp): Resource {
   if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);
   // A stateful pattern (g, y) would give a different result each time.
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''));
-  if (pattern?.test(text) === false) throw new TypeError(`line for ${path}: ${pattern} does not match the line itself`);
+  if (pattern?.test(text) === false)
+    throw new TypeError(`line for ${path}: ${pattern} does not match the line itself`);
   return {
     name: `line "${text}" in ${path}`,
     changes: changesOfFile(path),
@@ -41,9 +44,12 @@ function withLine(path: string, content: string, text: string, pattern?: RegExp)
   if (matching.length > 0 && only === undefined) return content;
   if (only !== undefined) {
     if (matching.length > 1) {
-      throw new Failure(`${matching.length} lines of ${path} match ${pattern}; it is not clear which one to replace`, {
-        hint: `leave one of lines ${matching.map((index) => index + 1).join(', ')}`,
-      });
+      throw new Failure(
+        `${matching.length} lines of ${path} match ${pattern}; it is not clear which one to replace`,
+        {
+          hint: `leave one of lines ${matching.map((index) => index + 1).join(', ')}`,
+        },
+      );
     }
     return lines.with(only, text).join('\n');
   }

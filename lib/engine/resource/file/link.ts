@@ -2,7 +2,8 @@ import { drift, fileChange, ok, type Resource } from '../resource.ts';
 import { inTheWay } from './attributes.ts';
 
 /**
- * A symbolic link. Another link is replaced in one step; a file or a directory in its place is refused. The target may be absent.
+ * A symbolic link. Another link is replaced in one step; a file or a directory in its place is
+ * refused. The target may be absent.
  *
  * @param target as it is written into the link
  * @example link('/usr/local/bin/node', '/opt/node/bin/node')

@@ -2,7 +2,8 @@ import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
 import { readText } from './edited-text.ts';
 
 /**
- * The file of another program does not have this line, wherever in the file it was. Other lines stay.
+ * The file of another program does not have this line, wherever in the file it was. Other lines
+ * stay.
  *
  * @example noLine('/etc/hosts', '10.0.0.4 registry')
  */

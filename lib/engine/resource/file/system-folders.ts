@@ -1,7 +1,10 @@
 import { posix } from 'node:path';
 import type { Reader } from '../../host/host.ts';
 
-/** Folders of the system (Filesystem Hierarchy Standard). With access for one user alone, the system would not work any more. */
+/**
+ * Folders of the system (Filesystem Hierarchy Standard). With access for one user alone, the
+ * system would not work any more.
+ */
 const names =
   /^\/(bin|boot|dev|etc|home|lib\w*|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var|usr\/(bin|games|include|lib\w*|local|sbin|share|src)|var\/(cache|lib|lock|log|mail|opt|run|spool|tmp)|(dev|proc|sys)\/.*)$/;
 

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { directoryForAll } from '../../host/testing/local-connection.ts';
@@ -31,7 +39,9 @@ const tool = () => readFileSync(join(path, 'tool'), 'utf8');
 
 test('it is cloned, and then moved to another tag; files that Git does not track stay', async () => {
   const first = gitCheckout(path, { repository, ref: 'v1' });
-  expect(await first.check(host)).toMatchObject({ differences: [{ what: 'commit', was: 'absent', wanted: 'v1' }] });
+  expect(await first.check(host)).toMatchObject({
+    differences: [{ what: 'commit', was: 'absent', wanted: 'v1' }],
+  });
   await applyDrift(host, first);
   expect([tool(), await first.check(host)]).toEqual(['v1\n', ok]);
   writeFileSync(join(path, 'own'), 'x');

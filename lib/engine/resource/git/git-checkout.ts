@@ -9,7 +9,10 @@ import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts'
 interface Checkout {
   /** Address of the repository, without a password in it. */
   readonly repository: string;
-  /** A tag or a full commit. A branch moves, so no check could see from the host that it is current. */
+  /**
+   * A tag or a full commit. A branch moves, so no check could see from the host that it is
+   * current.
+   */
   readonly ref: string;
 }
 
@@ -17,8 +20,9 @@ interface Checkout {
 const timeoutSeconds = 1800;
 
 /**
- * A Git repository's files at a tag or a commit. Files that Git does not track stay. Three things are refused: local changes, a checkout of
- * another repository, and a folder in which another user than root can change names, as Git runs what is configured there.
+ * A Git repository's files at a tag or a commit. Files that Git does not track stay. Three things
+ * are refused: local changes, a checkout of another repository, and a folder in which another user
+ * than root can change names, as Git runs what is configured there.
  *
  * @example gitCheckout('/opt/tools', { repository: 'https://git.example.org/tools.git', ref: 'v1.4.0' })
  */
@@ -45,7 +49,8 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
       const difference = (was: string) => [{ what: 'commit', was, wanted: ref }];
       if (!there) return drift(difference('absent'), [cloned(path, repository, `${wanted}^{commit}`)]);
       if (!origin) return drift(difference('no checkout'), inTheWay(path, `a ${there.type}`, 'Git checkout'));
-      if (origin !== repository) return refused(`${path} is a checkout of ${origin}`, 'move it, or correct the role');
+      if (origin !== repository)
+        return refused(`${path} is a checkout of ${origin}`, 'move it, or correct the role');
       if (tag && tag === head) return ok;
       const update = command({ timeoutSeconds, rootsFolder: path })`
         export GIT_TERMINAL_PROMPT=0
@@ -58,8 +63,9 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
 }
 
 /**
- * A script that prints the origin, the commit, the commit of the wanted version and the changed files, a line each. Git runs what the
- * configuration of a checkout names, so another user's folder is not looked into. Git trusts the user who called sudo, too.
+ * A script that prints the origin, the commit, the commit of the wanted version and the changed
+ * files, a line each. Git runs what the configuration of a checkout names, so another user's
+ * folder is not looked into. Git trusts the user who called sudo, too.
  */
 function stateOf(path: string, wanted: string): string {
   const at = quote(path);

@@ -14,7 +14,10 @@ const checks =
     verdicts.shift() ?? ok;
 
 test('it waits until the condition is met, and counts as no change', async () => {
-  const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), { seconds: 1, pause: 0.02 });
+  const resource = eventually('it is up', checks(drift('not yet'), drift('not yet')), {
+    seconds: 1,
+    pause: 0.02,
+  });
   await applyDrift(host, resource);
   expect(resource.expects).toBe('must');
 });
@@ -66,5 +69,7 @@ test('an interrupted wait says so, and does not check again', async () => {
 
 test('an unknown state is reported as unknown in the end', async () => {
   const resource = eventually('it is up', async () => unknownUntil('docker runs'), { seconds: 0 });
-  await expect(applyDrift(host, resource)).rejects.toThrow('it is up: not within 0 s: unknown until docker runs');
+  await expect(applyDrift(host, resource)).rejects.toThrow(
+    'it is up: not within 0 s: unknown until docker runs',
+  );
 });

@@ -15,11 +15,16 @@ export interface Patience {
 }
 
 /**
- * A state that comes by itself after earlier changes, such as a server that becomes ready. The run waits for the state and changes nothing.
+ * A state that comes by itself after earlier changes, such as a server that becomes ready. The run
+ * waits for the state and changes nothing.
  *
  * @example eventually('port 8080 answers', async (host) => ((await host.$`curl -fs localhost:8080`).ok ? ok : drift('no answer')), { seconds: 60 })
  */
-export function eventually(name: string, check: (host: Reader) => Promise<Verdict>, patience: Patience): Work {
+export function eventually(
+  name: string,
+  check: (host: Reader) => Promise<Verdict>,
+  patience: Patience,
+): Work {
   return {
     name,
     check,

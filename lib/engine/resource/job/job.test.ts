@@ -91,7 +91,10 @@ test('exit code 0 proves nothing: the result of the job is checked', async () =>
 });
 
 test('a job is watched on while systemd does not answer', async () => {
-  const { host } = hostWith([unit('inactive'), ...['active', 'active', '', 'active'].map((active) => unit(active))]);
+  const { host } = hostWith([
+    unit('inactive'),
+    ...['active', 'active', '', 'active'].map((active) => unit(active)),
+  ]);
   await job('it is done', { ...work, done: async () => ok }).work(host);
   expect(host.progress).toHaveBeenCalledTimes(3);
 });

@@ -13,10 +13,16 @@ const watchScript = readScript(new URL('watch-job.sh', import.meta.url));
 /** Of the output of a job that failed. Lines. */
 const shownWords = 15;
 
-/** Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it outlives a reboot. */
+/**
+ * Scripts of jobs, passwords for them, and the lock of a run. It is in memory: nothing of it
+ * outlives a reboot.
+ */
 export const jobDirectory = '/run/rpc-playbooks';
 
-/** How long the host watches a running job before it answers: its progress, if it shows one, is as old as that. Seconds. */
+/**
+ * How long the host watches a running job before it answers: its progress, if it shows one, is as
+ * old as that. Seconds.
+ */
 const firstWatch = 2;
 const longestWatch = 10;
 
@@ -27,7 +33,9 @@ const mostUnanswered = 6;
 const answerLimit = 60;
 
 export interface LongWork {
-  /** Name of the transient systemd unit, without `.service`. The same work always has the same one. */
+  /**
+   * Name of the transient systemd unit, without `.service`. The same work always has the same one.
+   */
   readonly unit: string;
   /** Its description, as `systemctl status` shows it. */
   readonly title: string;
@@ -36,8 +44,8 @@ export interface LongWork {
   /** Its progress, read while it runs. */
   readonly progress?: (host: Reader) => Promise<Progress | undefined>;
   /**
-   * Whether the purpose of the work is reached: read from the host, as exit code 0 proves nothing. Without it the work is started
-   * whenever it does not run.
+   * Whether the purpose of the work is reached: read from the host, as exit code 0 proves nothing.
+   * Without it the work is started whenever it does not run.
    */
   readonly done?: (host: Reader) => Promise<Verdict>;
 }
@@ -55,8 +63,8 @@ function jobFailed(title: string, why: string, log: string): Failure {
 }
 
 /**
- * Long work that outlives the connection. If the work already runs, as after a lost connection, the run watches it and does not start it
- * again.
+ * Long work that outlives the connection. If the work already runs, as after a lost connection,
+ * the run watches it and does not start it again.
  *
  * @example job('archive is unpacked', { unit: 'unpack', script: 'tar -xf /srv/a.tar -C /srv', done: async (host) => ((await host.stat('/srv/a')) ? ok : drift('not unpacked')) })
  */
@@ -76,12 +84,16 @@ export function job(name: string, { done, ...work }: Job): Work {
 }
 
 /**
- * Long work that is started before its turn, to run in the background of the resources in between. The resource of the work itself
- * waits for it and reports how it ends.
+ * Long work that is started before its turn, to run in the background of the resources in between.
+ * The resource of the work itself waits for it and reports how it ends.
  *
  * @param done whether the work is no longer needed
  */
-export function startedEarly(name: string, work: LongWork, done: (host: Reader) => Promise<Verdict>): Resource {
+export function startedEarly(
+  name: string,
+  work: LongWork,
+  done: (host: Reader) => Promise<Verdict>,
+): Resource {
   return {
     name,
     provesItself: true,
@@ -94,7 +106,8 @@ export function startedEarly(name: string, work: LongWork, done: (host: Reader) 
 }
 
 /**
- * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and watches it to its end.
+ * Runs a script as a transient systemd unit, or finds the unit that an earlier run started, and
+ * watches it to its end.
  *
  * @returns reads the last lines that it wrote
  * @throws Failure when it fails, and when a unit of that name does something else
@@ -104,7 +117,8 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
   const [isUnderWay, script] = await Promise.all([runs(host, work), host.read(scriptOf(work))]);
   let first: End | undefined;
   if (!isUnderWay) {
-    // If it has run since the host's start, it may have ended since the check, and must not run twice.
+    // If it has run since the host's start, it may have ended since the check, and must not run
+    // twice.
     if (script && (await work.done?.(host))?.is === 'ok') return async () => '';
     first = await startAndWatch(host, work);
   } else if (script?.toString() !== work.script) {
@@ -119,7 +133,10 @@ export async function runInUnit(host: Writer, work: LongWork): Promise<() => Pro
   throw jobFailed(title, `${unit} failed (${how})`, await words());
 }
 
-/** Whether the unit runs. Unlike `host.unit` it does not wait to see whether a unit that has just started ends. */
+/**
+ * Whether the unit runs. Unlike `host.unit` it does not wait to see whether a unit that has just
+ * started ends.
+ */
 async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
   const active = await host.$`systemctl show --property ActiveState --value ${unit}.service`;
   return isRunning(active.text());
@@ -127,12 +144,15 @@ async function runs(host: Reader, { unit }: LongWork): Promise<boolean> {
 
 const scriptOf = ({ unit }: LongWork) => `${jobDirectory}/${unit}.sh`;
 
-/** The command that starts the work. Another run may start the same unit after our check: then that one is watched. */
+/**
+ * The command that starts the work. Another run may start the same unit after our check: then that
+ * one is watched.
+ */
 function startOf(work: LongWork) {
   const { unit, title, script } = work;
   const path = scriptOf(work);
-  // Every user of the host may read the description.
-  // A failed unit of an earlier run stays loaded for the operator, and prevents a new one of its name.
+  // Every user of the host may read the description. A failed unit of an earlier run stays loaded
+  // for the operator, and prevents a new one of its name.
   return command({ stdin: script })`
     umask 077
     mkdir -p ${jobDirectory} && cat >${path}.$$ && mv ${path}.$$ ${path} || exit
@@ -141,7 +161,10 @@ function startOf(work: LongWork) {
       case $(systemctl show --property ActiveState ${unit}.service) in *=active | *=*ing) ;; *) exit 1 ;; esac`;
 }
 
-/** What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is gone, and has no InvocationID. */
+/**
+ * What systemd says of a unit that has ended: one that failed stays loaded, one that succeeded is
+ * gone, and has no InvocationID.
+ */
 type End = Readonly<Partial<Record<'InvocationID' | 'ActiveState' | 'Result' | 'ExecMainStatus', string>>>;
 
 /**
@@ -154,7 +177,8 @@ async function startAndWatch(host: Writer, work: LongWork): Promise<End> {
   return endIn(await host.run({ stdin: work.script })`sh -c ${startOf(work).command} && sh -c ${watching}`);
 }
 
-const endIn = (shown: Output): End => Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
+const endIn = (shown: Output): End =>
+  Object.fromEntries(shown.lines().map((line) => line.split(/=(.*)/s).slice(0, 2)));
 
 /**
  * Watches a unit to its end. The host answers when it has ended, or after some seconds.
@@ -167,7 +191,9 @@ async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}
   let unanswered = 0;
   for (let seconds = progress ? firstWatch : longestWatch; ; seconds = Math.min(2 * seconds, longestWatch)) {
     const asked = Promise.all([
-      host.$({ timeoutSeconds: seconds + answerLimit })`sh -c ${watchScript} watch-job ${unit} ${2 * seconds}`,
+      host.$({
+        timeoutSeconds: seconds + answerLimit,
+      })`sh -c ${watchScript} watch-job ${unit} ${2 * seconds}`,
       progress?.(host),
     ]);
     const meanwhile = `${unit} goes on on ${host.name}, and the next run finds it again`;
@@ -184,7 +210,10 @@ async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}
   }
 }
 
-/** Progress of work that fills one of these folders, by the bytes in them. One that is not there has none. */
+/**
+ * Progress of work that fills one of these folders, by the bytes in them. One that is not there
+ * has none.
+ */
 export async function bytesIn(host: Reader, folders: readonly string[], what: string): Promise<Progress> {
   const sizes = await host.$`du -sbc ${folders}`;
   return { what, done: Number.parseInt(sizes.text().split('\n').at(-1) ?? '', 10) || 0, unit: 'bytes' };

@@ -9,7 +9,8 @@ export class Interrupted extends Error {
 }
 
 /**
- * Waits between two checks. A shortened wait was interrupted: an immediate new check would be a busy loop.
+ * Waits between two checks. A shortened wait was interrupted: an immediate new check would be a
+ * busy loop.
  *
  * @param meanwhile the work that continues on the host, for the operator
  * @param until its end is the end of the wait, too

@@ -29,11 +29,14 @@ afterAll(() => {
   server.close();
 });
 
-test.each(['/binary', '/moved'])('the first bytes of %s arrive exactly, with or without ranges', async (path) => {
-  const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
-  expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
-  expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
-});
+test.each(['/binary', '/moved'])(
+  'the first bytes of %s arrive exactly, with or without ranges',
+  async (path) => {
+    const answer = await askHttp(await thisMachine(), `${address}${path}`, { length: 70_000 });
+    expect(answer).toMatchObject({ answered: true, status: 200, size: content.length });
+    expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
+  },
+);
 
 test('a server that sends headers and then nothing counts as answering', async () => {
   const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
@@ -50,7 +53,10 @@ test('a server that accepts a request and never answers is noticed after the tim
 test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(touch%20x)\`id\``, '/x="y"'])(
   '%s is one address and not a pattern',
   async (path) => {
-    expect(await askHttp(await thisMachine(), `${address}${path}`)).toMatchObject({ answered: true, status: 200 });
+    expect(await askHttp(await thisMachine(), `${address}${path}`)).toMatchObject({
+      answered: true,
+      status: 200,
+    });
     expect(asked.at(-1)).toBe(path);
   },
 );
@@ -59,7 +65,8 @@ test.each(['/a?b=c&d', '/[1-3]{a,b}', '/"quoted"', '/back\\slash\\n\\', `/it's$(
 const askWhere = (text: string, length = 1) => askHttp(fakeHost([[/probe/, text]]), 'http://x', { length });
 
 test('of several answers the last one counts', async () => {
-  const text = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\nbody';
+  const text =
+    'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\ncontent-length: 160000000000\r\n\r\nbody';
   const answer = { answered: true, status: 200, size: 160_000_000_000, body: Buffer.from('body') };
   expect(await askWhere(text, 10)).toEqual(answer);
   const unsized = 'HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nHTTP/2 200\r\n\r\n';
@@ -80,10 +87,16 @@ test.each([
 
 test.each([
   ['curl: (6) Could not resolve host: x\n', 'Could not resolve host: x'],
-  ['bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n', 'Connection refused'],
+  [
+    'bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n',
+    'Connection refused',
+  ],
   ['', 'no answer'],
 ])('without an answer the reason is the last error line of curl: %j', async (stderr, why) => {
-  expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({ answered: false, why });
+  expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({
+    answered: false,
+    why,
+  });
 });
 
 test.each([

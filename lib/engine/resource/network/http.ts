@@ -25,7 +25,10 @@ export interface HttpRequest {
 export type HttpAnswer =
   | {
       readonly answered: true;
-      /** undefined if only the connection could be tested: other protocols, and https from a host without curl and wget. */
+      /**
+       * undefined if only the connection could be tested: other protocols, and https from a host
+       * without curl and wget.
+       */
       readonly status: number | undefined;
       /** Length of the whole file in bytes, if the server sends it. */
       readonly size: number | undefined;
@@ -33,7 +36,10 @@ export type HttpAnswer =
     }
   | { readonly answered: false; readonly why: string };
 
-/** Sends one request from the host, by curl, wget or bash. The URL is in no argument list there, and the body only with wget. Never throws. */
+/**
+ * Sends one request from the host, by curl, wget or bash. The URL is in no argument list there,
+ * and the body only with wget. Never throws.
+ */
 export async function askHttp(
   host: Reader,
   url: string,
@@ -43,7 +49,11 @@ export async function askHttp(
   const output = await host.$({ timeoutSeconds: seconds + patience + 2 })`
     printf '%s\\n' ${url} ${json} | sh -c ${probe} probe ${seconds} ${length} ${patience}`;
   const asked = json === '' ? length : undefined;
-  return readHttpAnswer(output.bytes, output.timedOut ? `no answer within ${seconds} s` : output.stderr, asked);
+  return readHttpAnswer(
+    output.bytes,
+    output.timedOut ? `no answer within ${seconds} s` : output.stderr,
+    asked,
+  );
 }
 
 /**
@@ -56,12 +66,16 @@ export function readHttpAnswer(bytes: Buffer, stderr: string, length = bytes.len
   return bytes.length > 0 ? readAnswer(bytes, length) : { answered: false, why: reasonOf(stderr) };
 }
 
-/** Reads `HTTP/1.1 200 OK`, headers, an empty line and the body. Of several answers (redirects, a proxy) the last one counts. */
+/**
+ * Reads `HTTP/1.1 200 OK`, headers, an empty line and the body. Of several answers (redirects, a
+ * proxy) the last one counts.
+ */
 function readAnswer(bytes: Buffer, length: number): HttpAnswer {
   let body = bytes;
   let head = '';
   for (let answers = 0; answers < mostAnswers && body.subarray(0, 5).toString() === 'HTTP/'; answers += 1) {
-    const [, lines = '', end = ''] = /^(.*?)(\r?\n\r?\n|$)/s.exec(body.toString('latin1', 0, longestHead)) ?? [];
+    const [, lines = '', end = ''] =
+      /^(.*?)(\r?\n\r?\n|$)/s.exec(body.toString('latin1', 0, longestHead)) ?? [];
     head = lines;
     body = body.subarray(lines.length + end.length);
   }
@@ -79,7 +93,10 @@ function readAnswer(bytes: Buffer, length: number): HttpAnswer {
   };
 }
 
-/** The last line, without the name of the program: `curl: (7) Failed to connect …`, `bash: line 2: /dev/tcp/…: Connection refused`. */
+/**
+ * The last line, without the name of the program: `curl: (7) Failed to connect …`, `bash: line 2:
+ * /dev/tcp/…: Connection refused`.
+ */
 function reasonOf(stderr: string): string {
   const last = stderr.trim().split('\n').at(-1) ?? '';
   return last.replace(/^curl: \(\d+\) /, '').replace(/^bash: .*: /, '') || 'no answer';
@@ -90,12 +107,18 @@ export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, '');
 }
 
-/** Scheme, host and port of a URL alone: providers put a key into the path, and other addresses hold a password before the host. */
+/**
+ * Scheme, host and port of a URL alone: providers put a key into the path, and other addresses
+ * hold a password before the host.
+ */
 export function shownAddress(url: string): string {
   return url.replace(/^(\w+:\/\/)(?:[^/?#]*@)?([^/?#]*).*$/s, '$1$2');
 }
 
-/** A text in which of each URL only scheme, host and port are left. The marks that end a part of a sentence stay. */
+/**
+ * A text in which of each URL only scheme, host and port are left. The marks that end a part of a
+ * sentence stay.
+ */
 export function withShownAddresses(text: string): string {
   return text.replaceAll(/\b\w+:\/\/[^\s"']+/g, (found) => {
     const [, url = '', marks = ''] = /^(.*?)([.,:;)\]}]{0,3})$/.exec(found) ?? [];

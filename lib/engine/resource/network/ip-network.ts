@@ -21,7 +21,11 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   if (prefix > bits) return undefined;
   const host = BigInt(bits - prefix);
   const first = (numberOf(address, family) >> host) << host;
-  return { family, text: `${family === 4 ? dotted(first) : colons(first)}/${prefix}`, everything: prefix === 0 };
+  return {
+    family,
+    text: `${family === 4 ? dotted(first) : colons(first)}/${prefix}`,
+    everything: prefix === 0,
+  };
 }
 
 /**
@@ -61,6 +65,8 @@ function dotted(address: bigint): string {
 }
 
 function colons(address: bigint): string {
-  const groups = Array.from({ length: 8 }, (_, at) => ((address >> BigInt(112 - 16 * at)) & 0xffffn).toString(16));
+  const groups = Array.from({ length: 8 }, (_, at) =>
+    ((address >> BigInt(112 - 16 * at)) & 0xffffn).toString(16),
+  );
   return new URL(`http://[${groups.join(':')}]/`).hostname.slice(1, -1);
 }

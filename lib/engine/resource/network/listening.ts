@@ -5,12 +5,17 @@ import { drift, ok, unknownUntil } from '../resource.ts';
 const listenState = '0A';
 
 /**
- * The program of a container listens on these TCP ports. They are read in the network of the container: the published ports of the
- * host accept connections as soon as the container exists.
+ * The program of a container listens on these TCP ports. They are read in the network of the
+ * container: the published ports of the host accept connections as soon as the container exists.
  *
  * @param seconds how long the program may take
  */
-export function containerListens(container: string, ports: readonly number[], seconds: number, hint?: string) {
+export function containerListens(
+  container: string,
+  ports: readonly number[],
+  seconds: number,
+  hint?: string,
+) {
   return reachedBy(
     container,
     `${container} listens on ${ports.join(' and ')}`,
@@ -27,7 +32,8 @@ export function containerListens(container: string, ports: readonly number[], se
 }
 
 /**
- * @param table /proc/net/tcp: number of the line, own `ADDRESS:PORT`, the peer's, and the state, in hexadecimal
+ * @param table /proc/net/tcp: number of the line, own `ADDRESS:PORT`, the peer's, and the state,
+ * in hexadecimal
  */
 export function listeningPorts(table: string): Set<number> {
   const ports = new Set<number>();

@@ -17,7 +17,8 @@ const groups: readonly PortGroup[] = [
   { name: 'JSON-RPC', ports: [web], sources: networks('0.0.0.0/0', '10.0.0.1') },
 ];
 const bridge = 'br-0123456789ab';
-const chains = (family: 4 | 6) => onHost(packetFilterChains('OURS', groups, family), { bridges: [bridge], files: [] });
+const chains = (family: 4 | 6) =>
+  onHost(packetFilterChains('OURS', groups, family), { bridges: [bridge], files: [] });
 
 test('the rules of IPv4: sources are sorted and unique, a port that is open to all has no rule', () => {
   expect(restoreLines(chains(4))).toBe(`:OURS - [0:0]
@@ -38,7 +39,8 @@ test('the rules of IPv4: sources are sorted and unique, a port that is open to a
 
 test('the rules have a line for each bridge of our own, and name no other one', () => {
   const own = packetFilterChains('OURS', groups, 4);
-  const lines = (bridges: readonly string[]) => onHost(own, { bridges, files: [] }).flatMap(({ rules }) => rules);
+  const lines = (bridges: readonly string[]) =>
+    onHost(own, { bridges, files: [] }).flatMap(({ rules }) => rules);
   expect(lines(['br-a', 'node0']).filter((rule) => / -?[io] /.test(` ${rule}`))).toEqual([
     '-i br-a -j RETURN',
     '-i node0 -j RETURN',
@@ -54,7 +56,9 @@ test('the rules have a line for each bridge of our own, and name no other one', 
 test('a rule that depends on a file is on a host with that file alone', () => {
   const group = { name: 'LEFT', ports: [web], sources: [], onlyWith: '/etc/x.conf' };
   const own = packetFilterChains('OURS', [group], 4);
-  expect(restoreLines(own)).toContain('--ctorigdstport 8123 --ctdir ORIGINAL -j OURS-LEFT @only-with /etc/x.conf\n');
+  expect(restoreLines(own)).toContain(
+    '--ctorigdstport 8123 --ctdir ORIGINAL -j OURS-LEFT @only-with /etc/x.conf\n',
+  );
   const rules = (files: readonly string[]) => restoreLines(onHost(own, { bridges: [], files }));
   expect(rules(['/etc/x.conf'])).toContain('--ctorigdstport 8123 --ctdir ORIGINAL -j OURS-LEFT\n');
   expect(rules([])).not.toMatch(/8123|@/);
@@ -153,7 +157,11 @@ describe('loaded rules are compared with wanted rules', () => {
 });
 
 describe('rules before the jump', () => {
-  const refuses = ['-N f2b', '-A f2b -s 1.2.3.4/32 -j REJECT --reject-with icmp-port-unreachable', '-A f2b -j RETURN'];
+  const refuses = [
+    '-N f2b',
+    '-A f2b -s 1.2.3.4/32 -j REJECT --reject-with icmp-port-unreachable',
+    '-A f2b -j RETURN',
+  ];
 
   test.each([
     [['-A DOCKER-USER -s 1.2.3.4/32 -j DROP']],

@@ -1,7 +1,10 @@
 import type { Difference } from '../resource.ts';
 import type { IpNetwork } from './ip-network.ts';
 
-/** A port of the host, also one that a container publishes. Numbers as for iptables: `5432`, or a range `8000:8010`. */
+/**
+ * A port of the host, also one that a container publishes. Numbers as for iptables: `5432`, or a
+ * range `8000:8010`.
+ */
 export interface GuardedPort {
   readonly protocol: 'tcp' | 'udp';
   /** On the host. */
@@ -16,22 +19,31 @@ export interface PortGroup<Source = IpNetwork> {
   /** Protocols of the host itself without ports, by their number: 112 is VRRP. */
   readonly protocols?: readonly number[];
   readonly sources: readonly Source[];
-  /** They are guarded only on a host with this file: somebody else's program may have the same port. */
+  /**
+   * They are guarded only on a host with this file: somebody else's program may have the same
+   * port.
+   */
   readonly onlyWith?: string;
 }
 
-/** A chain of the table `filter`, with its rules as iptables-save writes them, without `-A CHAIN`. */
+/**
+ * A chain of the table `filter`, with its rules as iptables-save writes them, without `-A CHAIN`.
+ */
 export interface Chain {
   readonly name: string;
   readonly rules: readonly string[];
 }
 
-/** The Docker engine's chain for rules of others: every forwarded packet goes there first. It is never emptied. */
+/**
+ * The Docker engine's chain for rules of others: every forwarded packet goes there first. It is
+ * never emptied.
+ */
 const userChain = 'DOCKER-USER';
 
 /**
- * Stands for each bridge of the deployment's own networks: the host makes one line of it for each. Only Docker knows their names. Other
- * bridges are no different from any interface: the way to other hosts may be one, also one named br-ex.
+ * Stands for each bridge of the deployment's own networks: the host makes one line of it for each.
+ * Only Docker knows their names. Other bridges are no different from any interface: the way to
+ * other hosts may be one, also one named br-ex.
  */
 const anyBridge = '@bridge';
 
@@ -39,17 +51,23 @@ const anyBridge = '@bridge';
 const onlyWith = ' @only-with ';
 
 /**
- * Chains that open the ports of each group to its sources alone. Containers are reached by their published ports alone. All other
- * packets pass through the chains to the following rules.
+ * Chains that open the ports of each group to its sources alone. Containers are reached by their
+ * published ports alone. All other packets pass through the chains to the following rules.
  *
- * Packets of established connections are checked as well. So a source that is removed is cut off, and so is a connection that was
- * made while the engine removes its jump to DOCKER-USER and inserts it again, as it does for each new network.
+ * Packets of established connections are checked as well. So a source that is removed is cut off,
+ * and so is a connection that was made while the engine removes its jump to DOCKER-USER and
+ * inserts it again, as it does for each new network.
  *
  * @param prefix name of the first chain, and prefix of the other names
  * @returns with `anyBridge` and `onlyWith` in their rules
  */
-export function packetFilterChains(prefix: string, groups: readonly PortGroup[], family: 4 | 6): readonly Chain[] {
-  const isOpen = ({ sources }: PortGroup) => sources.some((from) => from.family === family && from.everything);
+export function packetFilterChains(
+  prefix: string,
+  groups: readonly PortGroup[],
+  family: 4 | 6,
+): readonly Chain[] {
+  const isOpen = ({ sources }: PortGroup) =>
+    sources.some((from) => from.family === family && from.everything);
   const guards = ({ ports, protocols = [] }: PortGroup) => ports.length + protocols.length > 0;
   const closed = groups.filter((group) => guards(group) && !isOpen(group));
   return [
@@ -67,18 +85,19 @@ const fromContainers = `-i ${anyBridge} -j RETURN`;
 function forwardRules(prefix: string, closed: readonly PortGroup[]): string[] {
   return [
     fromContainers,
-    // A neighbour may send packets to a container's own address, past the published ports, and to ports that are not published.
-    // Engines before 28 let them in where others have opened FORWARD.
+    // A neighbour may send packets to a container's own address, past the published ports, and to
+    // ports that are not published. Engines before 28 let them in where others have opened
+    // FORWARD.
     `-o ${anyBridge} -m conntrack ! --ctstate DNAT --ctdir ORIGINAL -j DROP`,
-    // The destination is the container's by now; connection tracking has the published port. A connection of a container to
-    // such a port of another host is not DNAT.
+    // The destination is the container's by now; connection tracking has the published port. A
+    // connection of a container to such a port of another host is not DNAT.
     ...portRules(prefix, closed, '--ctstate DNAT '),
   ];
 }
 
 /**
- * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4 if its own rules are missing.
- * Such packets are not forwarded, and never reach DOCKER-USER.
+ * Docker's proxy also listens on the host itself: for IPv6 if its networks have none, and for IPv4
+ * if its own rules are missing. Such packets are not forwarded, and never reach DOCKER-USER.
  */
 function inputChain(prefix: string): string {
   return `${prefix}-INPUT`;
@@ -90,7 +109,9 @@ function inputRules(prefix: string, closed: readonly PortGroup[]): string[] {
     '-i lo -j RETURN',
     fromContainers,
     ...portRules(prefix, closed, ''),
-    ...closed.flatMap(({ name, protocols = [] }) => protocols.map((number) => `-p ${number} -j ${prefix}-${name}`)),
+    ...closed.flatMap(({ name, protocols = [] }) =>
+      protocols.map((number) => `-p ${number} -j ${prefix}-${name}`),
+    ),
   ];
 }
 
@@ -132,7 +153,10 @@ export function onHost(chains: readonly Chain[], { bridges, files }: HostFacts):
   return chains.map(({ name, rules }) => ({ name, rules: rules.flatMap(each) }));
 }
 
-/** Lines for iptables-restore --noflush: these chains are replaced in one step, and no other is touched. */
+/**
+ * Lines for iptables-restore --noflush: these chains are replaced in one step, and no other is
+ * touched.
+ */
 export function restoreLines(chains: readonly Chain[]): string {
   const lines = [
     ...chains.map(({ name }) => `:${name} - [0:0]`),
@@ -146,7 +170,12 @@ export function restoreLines(chains: readonly Chain[]): string {
  *
  * @param listing output of `iptables -S` or `ip6tables -S`, the `tool`
  */
-export function packetFilterDifferences(tool: string, listing: string, prefix: string, wanted: readonly Chain[]) {
+export function packetFilterDifferences(
+  tool: string,
+  listing: string,
+  prefix: string,
+  wanted: readonly Chain[],
+) {
   const present = parseListing(listing);
   const chains = wanted.flatMap(({ name, rules }): Difference[] => {
     const now = present.get(name);
@@ -201,12 +230,16 @@ function parseListing(text: string): Listing {
   return chains;
 }
 
-/** Versions of iptables differ in the order of options, in implied matches (-m), and in numbers for protocols. */
+/**
+ * Versions of iptables differ in the order of options, in implied matches (-m), and in numbers for
+ * protocols.
+ */
 function canonical(rule: string): string {
   const options: string[] = [];
   for (const word of rule.match(/"(?:\\.|[^"\\])*"|\S+/g) ?? []) {
     const last = options.at(-1);
-    if (last === '!' || (last !== undefined && !/^(-|!$)/.test(word))) options.splice(-1, 1, `${last} ${word}`);
+    if (last === '!' || (last !== undefined && !/^(-|!$)/.test(word)))
+      options.splice(-1, 1, `${last} ${word}`);
     else options.push(word);
   }
   return options

@@ -18,13 +18,17 @@ interface UnitFile {
   readonly content: string;
 }
 
-/** Seconds between two looks at the rules: those that somebody else removed are back within a minute. */
+/**
+ * Seconds between two looks at the rules: those that somebody else removed are back within a
+ * minute.
+ */
 const every = 30;
 
 /**
- * Programs of distributions that load rules of their own and may remove all others: when they start, and nftables when systemd reloads
- * it. The others have no reload of their own in their unit, and a second one would be the only one. Drop-ins for units that a host does
- * not have are not read.
+ * Programs of distributions that load rules of their own and may remove all others: when they
+ * start, and nftables when systemd reloads it. The others have no reload of their own in their
+ * unit, and a second one would be the only one. Drop-ins for units that a host does not have are
+ * not read.
  */
 const others = [
   { unit: 'nftables.service', reloads: true },
@@ -45,7 +49,10 @@ export function keeperUnits({ product, hasNetworks }: Pick<Units, 'product' | 'h
 /** The path of a unit's file. */
 export const unitPath = (unit: string): string => `${ownUnits}${unit}`;
 
-/** The units that load the rules, and look every 30 s whether they are there. Nothing is stopped or restarted with them. */
+/**
+ * The units that load the rules, and look every 30 s whether they are there. Nothing is stopped or
+ * restarted with them.
+ */
 export function unitFiles(units: Units): readonly UnitFile[] {
   const { service, timer, watch } = keeperUnits(units);
   const texts = [
@@ -56,7 +63,10 @@ export function unitFiles(units: Units): readonly UnitFile[] {
   return texts.map(([unit, content]) => ({ unit, path: unitPath(unit), content }));
 }
 
-/** What is protected starts after the rules, and not without them; what removes the rules of others is followed by them. */
+/**
+ * What is protected starts after the rules, and not without them; what removes the rules of others
+ * is followed by them.
+ */
 export function dropIns({ product, command, protects, hasNetworks }: Units): readonly UnitFile[] {
   const { service } = keeperUnits({ product, hasNetworks });
   const dropIn = (unit: string, lines: readonly string[]): UnitFile => ({
@@ -73,14 +83,19 @@ export function dropIns({ product, command, protects, hasNetworks }: Units): rea
     // At a boot these come before the network, which must not wait for our rules.
     ...others.map(({ unit, reloads }) => {
       const again = `-+/usr/bin/systemctl --no-block start ${service}`;
-      return dropIn(unit, ['[Service]', `ExecStartPost=${again}`, ...(reloads ? [`ExecReload=${again}`] : [])]);
+      return dropIn(unit, [
+        '[Service]',
+        `ExecStartPost=${again}`,
+        ...(reloads ? [`ExecReload=${again}`] : []),
+      ]);
     }),
   ];
 }
 
 /**
- * Not before the network: cloud-init needs that early, and what is protected comes after this. A restart of it concerns nothing else, so
- * nothing requires it: each protected unit runs the same command itself.
+ * Not before the network: cloud-init needs that early, and what is protected comes after this. A
+ * restart of it concerns nothing else, so nothing requires it: each protected unit runs the same
+ * command itself.
  */
 function serviceUnit({ command, protects }: Units): string {
   return `[Unit]
@@ -112,7 +127,10 @@ WantedBy=timers.target
 `;
 }
 
-/** A new network of Docker has a new bridge. The kernel announces it, and each container that is connected to it. */
+/**
+ * A new network of Docker has a new bridge. The kernel announces it, and each container that is
+ * connected to it.
+ */
 function watchUnit(service: string): string {
   const loop = `while read -r line; do case $$line in *br-*) systemctl start ${service} ;; esac; done`;
   return `[Unit]

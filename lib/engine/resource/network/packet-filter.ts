@@ -20,7 +20,10 @@ import { dropIns, keeperUnits, unitFiles, unitPath } from './packet-filter-units
 
 const script = readFileSync(new URL('../../../../templates/host/firewall.sh', import.meta.url));
 
-/** Ports that certain sources may reach: addresses, networks, or names that the host itself resolves. */
+/**
+ * Ports that certain sources may reach: addresses, networks, or names that the host itself
+ * resolves.
+ */
 export type Access = PortGroup<string>;
 
 interface PacketFilter {
@@ -43,10 +46,12 @@ const families = [
 ] as const;
 
 /**
- * Ports of the host, and those that containers publish, are open to their sources alone, over IPv4 and IPv6; containers are reached by
- * published ports alone. Published ports of the Docker engine bypass the chain INPUT, so the rules are in separate chains below INPUT
- * and DOCKER-USER. They are loaded before each start of what they protect, which does not start without them. The host looks every
- * 30 s whether they are as the last deploy wrote them, and loads them again if not. Other ports of the host are not affected.
+ * Ports of the host, and those that containers publish, are open to their sources alone, over IPv4
+ * and IPv6; containers are reached by published ports alone. Published ports of the Docker engine
+ * bypass the chain INPUT, so the rules are in separate chains below INPUT and DOCKER-USER. They
+ * are loaded before each start of what they protect, which does not start without them. The host
+ * looks every 30 s whether they are as the last deploy wrote them, and loads them again if not.
+ * Other ports of the host are not affected.
  */
 export function packetFilter(options: PacketFilter): Resource {
   const { product, prefix, accesses, hint } = options;
@@ -84,7 +89,10 @@ export function packetFilter(options: PacketFilter): Resource {
 const rulesOf = (product: string) => `/etc/${product}/firewall`;
 const text = (path: string, content: string): Part => [`${path} `, file(path).content(content)];
 
-/** The step that loads the rules, what is written before it and after it, and the files of systemd among both. */
+/**
+ * The step that loads the rules, what is written before it and after it, and the files of systemd
+ * among both.
+ */
 function filesOf(options: PacketFilter) {
   const { product, prefix, networks } = options;
   const [program, rules] = [`/usr/local/lib/${product}/firewall`, rulesOf(product)];
@@ -120,18 +128,25 @@ function ruleFiles(options: PacketFilter, known: Known): readonly Part[] {
 }
 
 /** The timer and the watch run. `packetFilter` has written their files. */
-export function rulesAreKept({ product, networks }: Pick<PacketFilter, 'product' | 'networks'>): readonly Resource[] {
+export function rulesAreKept({
+  product,
+  networks,
+}: Pick<PacketFilter, 'product' | 'networks'>): readonly Resource[] {
   const { timer, watch } = keeperUnits({ product, hasNetworks: networks.length > 0 });
   return [timer, ...(watch === undefined ? [] : [watch])].map((unit) => service(unit, [unitPath(unit)]));
 }
 
-/** What systemd has not read. It reads a drop-in together with the unit, once that is installed. */
+/**
+ * What systemd has not read. It reads a drop-in together with the unit, once that is installed.
+ */
 async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Promise<Difference[]> {
   const names = files.map(({ unit }) => unit);
-  const shown = await host.$`systemctl show --property=LoadState,DropInPaths,FragmentPath,NeedDaemonReload ${names}`;
+  const shown =
+    await host.$`systemctl show --property=LoadState,DropInPaths,FragmentPath,NeedDaemonReload ${names}`;
   const units = shown.stdout.split('\n\n').map((block) => block.split('\n'));
   return files.flatMap(({ unit, path }, at) => {
-    const value = (key: string) => units[at]?.find((line) => line.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
+    const value = (key: string) =>
+      units[at]?.find((line) => line.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
     const isOwn = path === unitPath(unit);
     if (['not-found', 'masked'].includes(value('LoadState')) && !isOwn) return [];
     const read = [value('FragmentPath'), ...value('DropInPaths').split(' ')];
@@ -140,10 +155,15 @@ async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Pro
   });
 }
 
-/** Addresses of all sources. The rules have addresses because no name can be resolved at boot, when they are loaded. */
+/**
+ * Addresses of all sources. The rules have addresses because no name can be resolved at boot, when
+ * they are loaded.
+ */
 async function lookUp(host: Reader, accesses: readonly Access[]) {
   const sources = [...new Set(accesses.flatMap((access) => access.sources))];
-  const found = await Promise.all(sources.map(async (source) => [source, await addressesOf(host, source)] as const));
+  const found = await Promise.all(
+    sources.map(async (source) => [source, await addressesOf(host, source)] as const),
+  );
   return {
     found: new Map(found),
     missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
@@ -170,7 +190,8 @@ async function addressesOf(host: Reader, source: string): Promise<readonly IpNet
 }
 
 /**
- * @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out: another host cannot have them.
+ * @param lines such as `10.0.0.1  STREAM rpc-1`. Loopback and link-local addresses are left out:
+ * another host cannot have them.
  */
 function addressesIn(lines: readonly string[]): IpNetwork[] {
   return lines.flatMap((line) => {

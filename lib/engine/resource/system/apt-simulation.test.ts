@@ -5,7 +5,8 @@ import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';
 import { aptDoesNoHarm, inOneTransaction, packages } from './packages.ts';
 
-// What `apt-get -q -s install` of Debian 12 printed on hosts that were made so, without its lines `Conf`.
+// What `apt-get -q -s install` of Debian 12 printed on hosts that were made so, without its lines
+// `Conf`.
 const printed = (name: string) => readFileSync(new URL(`testdata/apt-${name}.txt`, import.meta.url), 'utf8');
 
 /** A host without these packages, where apt answers so. */

@@ -20,7 +20,9 @@ export interface Simulation {
   /** With the version, such as `containerd.io 1.7.27-1`. */
   readonly removed: readonly string[];
   readonly downgraded: readonly string[];
-  /** Packages that the operator holds at their version (`apt-mark hold`), and that would change. */
+  /**
+   * Packages that the operator holds at their version (`apt-mark hold`), and that would change.
+   */
   readonly held: readonly string[];
 }
 
@@ -41,7 +43,10 @@ interface NoSolution {
 
 export type Simulated = Simulation | NoLists | NoSolution;
 
-/** Asks apt what it would do to install these packages, by the package lists that are on the host. Changes nothing. */
+/**
+ * Asks apt what it would do to install these packages, by the package lists that are on the host.
+ * Changes nothing.
+ */
 export async function simulate(host: Reader, names: readonly string[]): Promise<Simulated> {
   const output = await host.$`sh -c ${withArguments(script, names)}`;
   if (output.exitCode === 3) return { without: 'lists' };
@@ -52,7 +57,8 @@ export async function simulate(host: Reader, names: readonly string[]): Promise<
 }
 
 /**
- * @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the locale C
+ * @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the
+ * locale C
  */
 function parseSimulation(text: string): Simulation {
   const installs = [...text.matchAll(/^Inst (\S+) (?:\[(\S+)\] )?\((\S+) /gm)];
@@ -60,7 +66,9 @@ function parseSimulation(text: string): Simulation {
     listsAge: ageOf(text),
     installed: installs.map(([, name = '', was, version = '']) => ({ name, was, version })),
     // `Purg` is a removal with the settings.
-    removed: [...text.matchAll(/^(?:Remv|Purg) (\S+) \[(\S+)\]/gm)].map(([, name, version]) => `${name} ${version}`),
+    removed: [...text.matchAll(/^(?:Remv|Purg) (\S+) \[(\S+)\]/gm)].map(
+      ([, name, version]) => `${name} ${version}`,
+    ),
     downgraded: listed(text, 'The following packages will be DOWNGRADED:'),
     held: listed(text, 'The following held packages will be changed:'),
   };
@@ -78,9 +86,13 @@ function listed(text: string, heading: string): string[] {
   return rest.slice(0, end < 0 ? rest.length : end).flatMap((line) => line.trim().split(/\s+/));
 }
 
-/** The lines that say why apt finds no solution: its errors, and the dependencies that are not met. */
+/**
+ * The lines that say why apt finds no solution: its errors, and the dependencies that are not met.
+ */
 function wordsOfApt(text: string): string {
-  const lines = text.split('\n').filter((line) => /^(E: | .* : | +(Depends|Conflicts|Breaks|PreDepends): )/.test(line));
+  const lines = text
+    .split('\n')
+    .filter((line) => /^(E: | .* : | +(Depends|Conflicts|Breaks|PreDepends): )/.test(line));
   return lines
     .slice(0, 6)
     .map((line) => line.trim())

@@ -12,7 +12,8 @@ const stepsOf = (verdict: Verdict) =>
 /** A host on which the file is as it should be. */
 const hostWith = (unit: { readonly needsReload: boolean }) =>
   fakeHost([], {
-    stat: async (name) => (name.endsWith('/.') ? { ...rootsFile, type: 'directory', mode: 0o755 } : rootsFile),
+    stat: async (name) =>
+      name.endsWith('/.') ? { ...rootsFile, type: 'directory', mode: 0o755 } : rootsFile,
     compare: async () => ({ same: true }),
     unit: async () => ({ ...stoppedUnit, ...unit }),
   });

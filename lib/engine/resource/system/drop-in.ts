@@ -7,8 +7,8 @@ import { driftOf, fileChange, type Resource } from '../resource.ts';
 import { ownUnits } from './service.ts';
 
 /**
- * Settings of a systemd unit in a file of their own, which systemd has read: the unit's file stays as its package has it. Nothing is
- * restarted.
+ * Settings of a systemd unit in a file of their own, which systemd has read: the unit's file stays
+ * as its package has it. Nothing is restarted.
  *
  * @param unit with its suffix; it need not be there yet
  * @param name of the file, without its suffix
@@ -26,7 +26,9 @@ export function dropIn(unit: string, name: string, content: string): Resource {
 
     async check(host) {
       const [files, { needsReload }] = await Promise.all([checkParts(host, parts), host.unit(unit)]);
-      const unread = needsReload ? [{ what: unit, was: 'systemd has not read its files', wanted: 'read' }] : [];
+      const unread = needsReload
+        ? [{ what: unit, was: 'systemd has not read its files', wanted: 'read' }]
+        : [];
       const differences = files.differences.length > 0 ? files.differences : unread;
       return driftOf(differences, files.refusal ?? [...files.steps.flat(), command`systemctl daemon-reload`]);
     },

@@ -42,7 +42,11 @@ test('a failed installation is reported with the end of the output of apt, and w
 /** Runs the script with a stand-in for apt-get, which knows the lists of this machine. */
 function installWith(aptGet: string) {
   const stubs = temporaryDirectory();
-  for (const [name, text] of Object.entries({ 'apt-get': aptGet, dpkg: 'echo dpkg "$@" >&2', 'apt-cache': 'exit 1' })) {
+  for (const [name, text] of Object.entries({
+    'apt-get': aptGet,
+    dpkg: 'echo dpkg "$@" >&2',
+    'apt-cache': 'exit 1',
+  })) {
     writeFileSync(join(stubs, name), `#!/bin/sh\nd=${stubs}\n${text}\n`, { mode: 0o755 });
   }
   const script = new URL('../../../../templates/host/install-packages.sh', import.meta.url).pathname;

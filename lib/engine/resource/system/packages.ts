@@ -2,7 +2,15 @@ import type { Reader } from '../../host/host.ts';
 import { readScript, withArguments } from '../../host/script.ts';
 import type { Step } from '../../host/step.ts';
 import { counted } from '../../text/counted.ts';
-import { type Difference, expectation, ok, type Resource, refusalOf, refused, type Verdict } from '../resource.ts';
+import {
+  type Difference,
+  expectation,
+  ok,
+  type Resource,
+  refusalOf,
+  refused,
+  type Verdict,
+} from '../resource.ts';
 import { type Installed, type Simulated, type Simulation, simulate } from './apt-simulation.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
@@ -15,7 +23,10 @@ const fetchTimeout = 90;
 const installTimeout = 2 * 3600;
 const noApt = 'there is no dpkg and apt on this host, so nothing can be installed';
 
-/** Packages that have to be there. Which of them are missing is asked first, and then what apt would do. */
+/**
+ * Packages that have to be there. Which of them are missing is asked first, and then what apt
+ * would do.
+ */
 export interface Packages extends Resource {
   /**
    * @returns the missing ones, or why nothing can be installed
@@ -24,8 +35,9 @@ export interface Packages extends Resource {
 }
 
 /**
- * Distribution packages that have to be installed, in the version of the distribution. The plan shows what else apt would install or
- * upgrade. If apt would remove a package, install an older version of one, or change one that is held, nothing is installed.
+ * Distribution packages that have to be installed, in the version of the distribution. The plan
+ * shows what else apt would install or upgrade. If apt would remove a package, install an older
+ * version of one, or change one that is held, nothing is installed.
  *
  * @example packages('tmux', 'ncdu')
  */
@@ -109,9 +121,13 @@ function obstacleOf(simulated: Simulated, missing: readonly string[]): Verdict |
     return harm && refused(`to install ${names}, apt would ${harm.what}`, harm.hint);
   }
   if (simulated.without === 'lists') return undefined;
-  // Old lists are fetched before the installation, which may find a solution then, or says why not.
+  // Old lists are fetched before the installation, which may find a solution then, or says why
+  // not.
   if (simulated.isUnknown || simulated.words === '' || simulated.listsAge >= listsLast) return undefined;
-  return refused(`apt cannot install ${names}: ${simulated.words}`, `see apt-get -s install ${missing.join(' ')}`);
+  return refused(
+    `apt cannot install ${names}: ${simulated.words}`,
+    `see apt-get -s install ${missing.join(' ')}`,
+  );
 }
 
 /** Lists that are older are fetched again before an installation. Seconds. */
@@ -139,7 +155,8 @@ function harmOf({
 }: Simulation): { readonly what: string; readonly hint: string } | undefined {
   if (removed.length > 0) return { what: `remove ${removed.join(', ')}`, hint: removalHint(removed) };
   if (downgraded.length > 0) {
-    const hint = 'see the pins in /etc/apt/preferences.d and apt-cache policy; downgrade by hand if that is right';
+    const hint =
+      'see the pins in /etc/apt/preferences.d and apt-cache policy; downgrade by hand if that is right';
     return { what: `install an older version of ${downgraded.join(', ')}`, hint };
   }
   if (held.length > 0) {
@@ -162,10 +179,14 @@ function removalHint(removed: readonly string[]): string {
 function differencesOf(missing: readonly string[], all: readonly Installed[]): readonly Difference[] {
   const versions = new Map(all.map(({ name, version }) => [name, version]));
   const others = all.filter(({ name }) => !missing.includes(name));
-  const added = others.filter(({ was }) => was === undefined).map(({ name, version }) => `${name} ${version}`);
+  const added = others
+    .filter(({ was }) => was === undefined)
+    .map(({ name, version }) => `${name} ${version}`);
   return [
     ...missing.map((what) => ({ what, was: 'not installed', wanted: versions.get(what) ?? 'installed' })),
-    ...others.flatMap(({ name, was, version }) => (was === undefined ? [] : [{ what: name, was, wanted: version }])),
+    ...others.flatMap(({ name, was, version }) =>
+      was === undefined ? [] : [{ what: name, was, wanted: version }],
+    ),
     ...(added.length === 0 ? [] : [{ what: 'with them', was: 'not installed', wanted: added.join(', ') }]),
   ];
 }
@@ -184,10 +205,13 @@ function installation(names: readonly string[]): Step {
 }
 
 /**
- * The candidate version of each package, by name, such as `2:1.19~1`. A package that is not in the package lists is left out; on a
- * host without lists that is every package.
+ * The candidate version of each package, by name, such as `2:1.19~1`. A package that is not in the
+ * package lists is left out; on a host without lists that is every package.
  */
-export async function candidateVersions(host: Reader, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function candidateVersions(
+  host: Reader,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   // Without its caches, which it would write.
   const policy = await host.$`apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy ${names}`;
   const found = policy.stdout.matchAll(/^(\S+):\n(?: .*\n)*? +Candidate: (?!\(none\))(\S+)$/gm);

@@ -21,7 +21,8 @@ interface Schedule {
  * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports' })
  */
 export function schedule(name: string, { every, command, description }: Schedule): Resource {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name)) throw new TypeError(`schedule "${name}": not a name for a unit`);
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
+    throw new TypeError(`schedule "${name}": not a name for a unit`);
   const timerPath = `${units}/${name}.timer`;
   const files: readonly Part[] = [
     ['', file(`${units}/${name}.service`).content(serviceUnit(description, command))],
@@ -72,7 +73,9 @@ WantedBy=timers.target
 `;
 }
 
-/** A shell line as one word of ExecStart, where systemd itself would read `\`, `"`, `%` and `$`. */
+/**
+ * A shell line as one word of ExecStart, where systemd itself would read `\`, `"`, `%` and `$`.
+ */
 function quoteForUnit(command: string): string {
   if (/[\n\0]/.test(command)) throw new TypeError('a scheduled command has to be one line');
   return `"${command.replace(/[\\"]/g, '\\$&').replace(/[%$]/g, '$&$&')}"`;

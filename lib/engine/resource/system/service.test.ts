@@ -21,7 +21,12 @@ test('a masked unit is reported and stays masked', async () => {
 
 test('a unit that does not start, or does not stay active, is reported with the end of its journal', async () => {
   const refuses = fakeHost(
-    [[/systemctl start/, { exitCode: 1, stderr: 'Job for chrony.service failed.\nFatal error: no configuration\n' }]],
+    [
+      [
+        /systemctl start/,
+        { exitCode: 1, stderr: 'Job for chrony.service failed.\nFatal error: no configuration\n' },
+      ],
+    ],
     { unit: async () => stoppedUnit },
   );
   await expect(applyDrift(refuses, service('chrony'))).rejects.toMatchObject({
@@ -36,7 +41,10 @@ test('a unit that does not start, or does not stay active, is reported with the 
     lastWords: 'reading /etc/c\nFatal error',
   };
   const seen = await service('chrony', ['/etc/c']).check(fakeHost([], { unit: async () => ends }));
-  expect(seen).toMatchObject({ is: 'drift', note: 'it ended just after its start:\nreading /etc/c\nFatal error' });
+  expect(seen).toMatchObject({
+    is: 'drift',
+    note: 'it ended just after its start:\nreading /etc/c\nFatal error',
+  });
 });
 
 test('a unit that runs with other files than there are is restarted, if one of ours is among them', async () => {

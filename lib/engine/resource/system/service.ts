@@ -2,24 +2,38 @@ import type { UnitState } from '../../host/host.ts';
 import { lastWords } from '../../host/last-words.ts';
 import { command, type Step } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
-import { type Change, drift, driftOf, fileChange, type Resource, unitChange, unknownUntil } from '../resource.ts';
+import {
+  type Change,
+  drift,
+  driftOf,
+  fileChange,
+  type Resource,
+  unitChange,
+  unknownUntil,
+} from '../resource.ts';
 
 /** The folder of units, and of parts of units, that are not from packages. */
 export const ownUnits = '/etc/systemd/system/';
 
-/** States that need no `enable`: `static` has nothing to enable, the others are enabled by another name or a generator. */
+/**
+ * States that need no `enable`: `static` has nothing to enable, the others are enabled by another
+ * name or a generator.
+ */
 const counted = ['enabled', 'static', 'alias', 'generated'];
 
 /**
- * A systemd unit that is enabled, running, and started after the last change of the files that it reads. The time of the start and of the
- * files is read from the host, so that the next run completes an interrupted one.
+ * A systemd unit that is enabled, running, and started after the last change of the files that it
+ * reads. The time of the start and of the files is read from the host, so that the next run
+ * completes an interrupted one.
  *
  * @param name without a suffix it is a service
  * @param reads files: the unit is restarted when one of them is newer than its start
  * @example service('chrony', ['/etc/chrony/chrony.conf'])
  */
 export function service(name: string, reads: readonly string[] = []): Resource {
-  const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name) ? name : `${name}.service`;
+  const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name)
+    ? name
+    : `${name}.service`;
   return {
     name: `${unit} is enabled and running`,
     changes: () => [unitChange(unit)],
@@ -28,20 +42,29 @@ export function service(name: string, reads: readonly string[] = []): Resource {
     async check(host) {
       const [state, ...stats] = await Promise.all([host.unit(unit), ...reads.map((path) => host.stat(path))]);
       const newer = reads.filter((_, at) => (stats[at]?.modified ?? 0) > state.activeSince);
-      // A program that its package has started with its own settings keeps starting, after our file came too, and never reads it.
-      const isUnread = isActive(state) && state.needsReload && reads.some((path) => path.startsWith(ownUnits));
+      // A program that its package has started with its own settings keeps starting, after our
+      // file came too, and never reads it.
+      const isUnread =
+        isActive(state) && state.needsReload && reads.some((path) => path.startsWith(ownUnits));
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
       const change = changeOf(unit, state, newer.length > 0 || isUnread);
-      if (state.lastWords !== undefined) return drift(`it ended just after its start:\n${state.lastWords}`, change);
+      if (state.lastWords !== undefined)
+        return drift(`it ended just after its start:\n${state.lastWords}`, change);
       const differences = [
-        ...(isEnabled(state) ? [] : [{ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' }]),
-        ...(isActive(state) ? [] : [{ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' }]),
+        ...(isEnabled(state)
+          ? []
+          : [{ what: 'at boot', was: state.enabled || state.load, wanted: 'enabled' }]),
+        ...(isActive(state)
+          ? []
+          : [{ what: 'state', was: `${state.active} (${state.sub})`, wanted: 'active' }]),
         ...(isActive(state) ? newer : []).map((path) => ({
           what: 'started',
           was: `before ${path} changed`,
           wanted: 'after it',
         })),
-        ...(isUnread ? [{ what: 'files of the unit', was: 'another state of them', wanted: 'as they are' }] : []),
+        ...(isUnread
+          ? [{ what: 'files of the unit', was: 'another state of them', wanted: 'as they are' }]
+          : []),
       ];
       return driftOf(differences, change);
     },
@@ -55,19 +78,23 @@ function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
     });
   }
   const enable = !isEnabled(state);
-  return isActive(state) && !isOld && enable ? [command`systemctl enable ${unit}`] : [startUnit(unit, state, enable)];
+  return isActive(state) && !isOld && enable
+    ? [command`systemctl enable ${unit}`]
+    : [startUnit(unit, state, enable)];
 }
 
 /**
- * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether it stays up is seen by the check that
- * follows.
+ * Starts a unit, or restarts one that is active. A failure shows the end of its journal. Whether
+ * it stays up is seen by the check that follows.
  *
- * @param enable also makes systemd read its files again, as `daemon-reload` does: a new file in the folder of a unit is otherwise not seen
+ * @param enable also makes systemd read its files again, as `daemon-reload` does: a new file in
+ * the folder of a unit is otherwise not seen
  */
 export function startUnit(unit: string, state: UnitState, enable: boolean): Step {
   const verb = isActive(state) ? 'restart' : 'start';
   const failure = { what: `${unit} did not ${verb}`, hint: `see systemctl status ${unit}` };
-  // What systemd keeps in memory it reports as it was, until it reads again. After too many failures no start works before reset-failed.
+  // What systemd keeps in memory it reports as it was, until it reads again. After too many
+  // failures no start works before reset-failed.
   return command({ failure })`
     systemctl --quiet ${enable ? ['enable', unit] : 'daemon-reload'} || exit
     systemctl reset-failed ${unit} 2>/dev/null

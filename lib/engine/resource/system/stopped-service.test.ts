@@ -16,7 +16,12 @@ test('a unit that runs or starts at boot is stopped and disabled', async () => {
 });
 
 test('a unit that is not installed, is static, masked or has failed is right', async () => {
-  for (const state of [{ load: 'not-found' }, { enabled: 'static' }, { enabled: 'masked' }, { active: 'failed' }]) {
+  for (const state of [
+    { load: 'not-found' },
+    { enabled: 'static' },
+    { enabled: 'masked' },
+    { active: 'failed' },
+  ]) {
     expect(await check(state)).toEqual({ is: 'ok' });
   }
 });

@@ -5,8 +5,8 @@ import { driftOf, ok, type Resource, unitChange } from '../resource.ts';
 const notAtBoot = ['disabled', 'masked', 'masked-runtime', 'static', 'indirect', ''];
 
 /**
- * A systemd unit that does not run and does not start at boot. A unit that is not installed is right, too. Other units can still start the
- * unit, unless it is masked.
+ * A systemd unit that does not run and does not start at boot. A unit that is not installed is
+ * right, too. Other units can still start the unit, unless it is masked.
  *
  * @param name without a suffix it is a service
  * @example stoppedService('unattended-upgrades')

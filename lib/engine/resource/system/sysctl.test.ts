@@ -6,7 +6,9 @@ test('the kernel and the file for the next boot are both changed, and tabs betwe
   const saved = (content: string) => ({ read: async () => Buffer.from(content) });
   const resource = sysctl('net.ipv4.tcp_rmem', '4096 131072 6291456');
   const now = [[/^sysctl -n/, '4096\t131072\t6291456\n']] as const;
-  expect(await resource.check(fakeHost(now, saved('net.ipv4.tcp_rmem = 4096 131072 6291456\n')))).toEqual({ is: 'ok' });
+  expect(await resource.check(fakeHost(now, saved('net.ipv4.tcp_rmem = 4096 131072 6291456\n')))).toEqual({
+    is: 'ok',
+  });
   const path = '/etc/sysctl.d/90-net.ipv4.tcp_rmem.conf';
   expect(await resource.check(fakeHost(now))).toMatchObject({
     differences: [{ what: path, was: 'absent' }],

@@ -2,8 +2,8 @@ import { command, write } from '../../host/step.ts';
 import { driftOf, type Resource, refused } from '../resource.ts';
 
 /**
- * A setting of the kernel, now and after a reboot, in a file of its own in /etc/sysctl.d. After a reboot, a file with a later name in that
- * folder has priority.
+ * A setting of the kernel, now and after a reboot, in a file of its own in /etc/sysctl.d. After a
+ * reboot, a file with a later name in that folder has priority.
  *
  * @param key as sysctl writes it: `vm.swappiness`
  * @example sysctl('net.core.somaxconn', 4096)
@@ -18,7 +18,10 @@ export function sysctl(key: string, value: string | number): Resource {
     async check(host) {
       const [live, file] = await Promise.all([host.$`sysctl -n -- ${key}`, host.read(path)]);
       if (!live.ok)
-        return refused(`this kernel has no setting ${key}`, 'correct the role, or load the module that has it');
+        return refused(
+          `this kernel has no setting ${key}`,
+          'correct the role, or load the module that has it',
+        );
       // Several numbers have tabs between them.
       const now = live.text().replaceAll(/\s+/g, ' ');
       const atBoot = file?.toString() ?? 'absent';

@@ -3,7 +3,10 @@ import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 
 const database = '/usr/share/zoneinfo';
 const link = '/etc/localtime';
-/** Debian and Ubuntu keep the name here as well, for some programs. Newer releases do not have this file. */
+/**
+ * Debian and Ubuntu keep the name here as well, for some programs. Newer releases do not have this
+ * file.
+ */
 const nameFile = '/etc/timezone';
 
 /**
@@ -13,7 +16,8 @@ const nameFile = '/etc/timezone';
  * @example timezone('Etc/UTC')
  */
 export function timezone(zone: string): Resource {
-  if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone)) throw new TypeError(`"${zone}" is no name of a time zone`);
+  if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone))
+    throw new TypeError(`"${zone}" is no name of a time zone`);
   const noZone = `the time zone database of this host knows no ${zone}`;
   const relink = command`ln -sfT ${`${database}/${zone}`} ${`${link}.new`} && mv -T ${`${link}.new`} ${link}`;
 

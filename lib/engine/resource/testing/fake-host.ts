@@ -7,7 +7,9 @@ import { ownFailure, type Step } from '../../host/step.ts';
 import type { TestHost } from './test-host.ts';
 
 /** The output of a command, or its failure. */
-export type Answer = string | { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
+export type Answer =
+  | string
+  | { readonly exitCode: number; readonly stdout?: string; readonly stderr?: string };
 
 /** A host in memory. */
 interface FakeHost extends TestHost {
@@ -16,13 +18,20 @@ interface FakeHost extends TestHost {
 }
 
 /**
- * A host for tests. Each command gets the answer of the first pattern that it matches, or fails with `not found`.
+ * A host for tests. Each command gets the answer of the first pattern that it matches, or fails
+ * with `not found`.
  *
  * @param more answers to the reads that are not commands
  */
-export function fakeHost(answers: readonly (readonly [RegExp, Answer])[], more: Partial<FakeHost> = {}): FakeHost {
+export function fakeHost(
+  answers: readonly (readonly [RegExp, Answer])[],
+  more: Partial<FakeHost> = {},
+): FakeHost {
   const answer = async (command: string) => {
-    const found = answers.find(([pattern]) => pattern.test(command))?.[1] ?? { exitCode: 127, stderr: 'not found' };
+    const found = answers.find(([pattern]) => pattern.test(command))?.[1] ?? {
+      exitCode: 127,
+      stderr: 'not found',
+    };
     if (typeof found === 'string') return new Output(0, Buffer.from(found), '');
     return new Output(found.exitCode, Buffer.from(found.stdout ?? ''), found.stderr ?? '');
   };

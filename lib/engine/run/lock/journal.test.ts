@@ -72,7 +72,9 @@ test('the hash of a plan changes with its steps', () => {
 
 test('writers at the same moment neither lose nor mix lines, of any length', async () => {
   const { add, text } = await journal();
-  const lines = Array.from({ length: 20 }, (_, at) => JSON.stringify({ at, text: String(at).repeat(20_000) }));
+  const lines = Array.from({ length: 20 }, (_, at) =>
+    JSON.stringify({ at, text: String(at).repeat(20_000) }),
+  );
   await Promise.all(lines.map(add));
   expect(text().trimEnd().split('\n').sort()).toEqual([...lines].sort());
 });

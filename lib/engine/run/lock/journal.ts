@@ -8,14 +8,19 @@ import { parseJson } from '../../text/parse-json.ts';
 import type { TaskRun } from '../host-run.ts';
 import type { LockHolder } from './lock-holder.ts';
 
-/** Who changed a host, when and how it ended: a file on that host, to which lines are only added. */
+/**
+ * Who changed a host, when and how it ended: a file on that host, to which lines are only added.
+ */
 export const journalFolder = '/var/lib/rpc-playbooks';
 
 const script = readScript(new URL('journal.sh', import.meta.url));
 
 const text = z.string();
 const schema = z.discriminatedUnion('at', [
-  /** Before the first change of a run on this host. `plan` is a hash of the changes that were due then. */
+  /**
+   * Before the first change of a run on this host. `plan` is a hash of the changes that were due
+   * then.
+   */
   z.object({
     at: z.literal('begin'),
     run: text,
@@ -42,7 +47,10 @@ const schema = z.discriminatedUnion('at', [
 export type JournalLine = z.output<typeof schema>;
 
 /** The lines of a journal, in order, and the number of those that are not valid. */
-export function parseJournal(journal: string): { readonly lines: readonly JournalLine[]; readonly bad: number } {
+export function parseJournal(journal: string): {
+  readonly lines: readonly JournalLine[];
+  readonly bad: number;
+} {
   const all = journal.split('\n').filter((line) => line.trim() !== '');
   const lines = all.flatMap((line) => schema.safeParse(parseJson(line)).data ?? []);
   return { lines, bad: all.length - lines.length };
@@ -62,7 +70,16 @@ export function beginLine(holder: LockHolder, taskRuns: readonly TaskRun[], now:
       : [],
   );
   const plan = sha256Of(JSON.stringify(due)).slice(0, 16);
-  return lineOf({ at: 'begin', run, time: new Date(now).toISOString(), who, playbook, inventory, commit, plan });
+  return lineOf({
+    at: 'begin',
+    run,
+    time: new Date(now).toISOString(),
+    who,
+    playbook,
+    inventory,
+    commit,
+    plan,
+  });
 }
 
 /** How a run ended on a host. */
@@ -77,7 +94,10 @@ function lineOf(line: JournalLine): string {
   return redact(JSON.stringify(line));
 }
 
-/** A command for sh that appends a line to a host's journal. It prints nothing, and ends the script where it cannot. */
+/**
+ * A command for sh that appends a line to a host's journal. It prints nothing, and ends the script
+ * where it cannot.
+ */
 export function appending(line: string, folder = journalFolder): string {
   const words = [script, 'journal', folder].map(quote).join(' ');
   return `printf '%s\\n' ${quote(line)} | sh -c ${words} || { echo "the journal in ${folder} cannot be written" >&2; exit 1; }\n`;

@@ -63,20 +63,37 @@ export function thisHolder(playbook: string, inventory: string, now: number): Lo
 }
 
 /**
- * The version of this program. In a clone it ends with the last commit that changed the program, as versions of the same number differ:
- * `0.1.0+195c4c8a1f03`.
+ * The version of this program. In a clone it ends with the last commit that changed the program,
+ * as versions of the same number differ: `0.1.0+195c4c8a1f03`.
  */
 export function programVersion(): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const commit = git('log', '-1', '--abbrev=12', '--format=%h', '--', 'lib', 'playbooks', 'roles', 'templates');
+  const commit = git(
+    'log',
+    '-1',
+    '--abbrev=12',
+    '--format=%h',
+    '--',
+    'lib',
+    'playbooks',
+    'roles',
+    'templates',
+  );
   return commit ? `${version}+${commit}` : version;
 }
 
-/** undefined where this is not a clone, but an installed package: the repository around it is another one. */
+/**
+ * undefined where this is not a clone, but an installed package: the repository around it is
+ * another one.
+ */
 function git(...words: readonly string[]): string | undefined {
   if (!existsSync(join(root, '.git'))) return undefined;
   try {
-    return execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', words, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     return undefined;
   }
@@ -87,7 +104,10 @@ export function parseHolder(text: string): LockHolder | undefined {
   return schema.safeParse(parseJson(text)).data;
 }
 
-/** Whether a holder is known to be dead: it ran on this machine and its process is gone. Unknown on other machines. */
+/**
+ * Whether a holder is known to be dead: it ran on this machine and its process is gone. Unknown on
+ * other machines.
+ */
 export function isDead({ process: { pid, start, machine } }: LockHolder): boolean {
   return machine === thisMachine() && startOf(pid) !== start;
 }

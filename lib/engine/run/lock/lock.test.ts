@@ -33,7 +33,11 @@ test('a lock is taken once, and shows its holder until it is released', async ()
   const { host, folder } = await here();
   const [one, two] = [elsewhere(), holder()];
   expect(await takeLock(host, one, folder)).toEqual({ taken: true, lastEnd: 0 });
-  expect(await takeLock(host, two, folder)).toEqual({ taken: false, holder: one, silent: expect.any(Number) });
+  expect(await takeLock(host, two, folder)).toEqual({
+    taken: false,
+    holder: one,
+    silent: expect.any(Number),
+  });
   await releaseLock(host, two, { folder });
   expect(await takeLock(host, two, folder)).toMatchObject({ taken: false });
   await releaseLock(host, one, { folder });
@@ -68,7 +72,10 @@ test('a silent holder on another machine is reported with the time of silence, a
   expect(answer.taken || answer.silent).toBeGreaterThanOrEqual(300);
   // A sign of life makes it recent again.
   expect(await beatLock(host, silent, folder)).toBe(true);
-  expect(await takeLock(host, own, folder)).toMatchObject({ taken: false, silent: expect.toSatisfy((s) => s < 100) });
+  expect(await takeLock(host, own, folder)).toMatchObject({
+    taken: false,
+    silent: expect.toSatisfy((s) => s < 100),
+  });
 
   await breakLock(host, own, folder);
   expect(await takeLock(host, own, folder)).toMatchObject({ taken: false });
@@ -118,7 +125,12 @@ test('a directory that cannot be written is reported, and no lock is made elsewh
 });
 
 test('an invalid holder is not a holder', () => {
-  expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(['', '{}', '{"token":1}', 'x'].map(parseHolder)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('who holds a lock is reported, and what to do about it', async () => {

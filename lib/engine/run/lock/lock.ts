@@ -24,7 +24,10 @@ export type LockAnswer =
   /** Seconds since the holder's last heartbeat. */
   | { readonly taken: false; readonly holder: LockHolder | undefined; readonly silent: number };
 
-/** Takes the lock of a host, a directory that only one run can create. The lock of a dead holder is taken over. */
+/**
+ * Takes the lock of a host, a directory that only one run can create. The lock of a dead holder is
+ * taken over.
+ */
 export async function takeLock(host: Writer, own: LockHolder, folder = usualFolder): Promise<LockAnswer> {
   const answer = await ask(host, own, folder);
   if (answer.taken || !answer.holder || !isDead(answer.holder)) return answer;
@@ -39,8 +42,15 @@ async function ask(host: Writer, own: LockHolder, folder: string): Promise<LockA
   return { taken: false, holder: parseHolder(rest.join('\n')), silent: Number(number) };
 }
 
-/** Takes a lock from its holder, if the holder still has it. It is renamed first, so that one of two succeeds. */
-export async function breakLock(host: Writer, holder: LockHolder | undefined, folder = usualFolder): Promise<void> {
+/**
+ * Takes a lock from its holder, if the holder still has it. It is renamed first, so that one of
+ * two succeeds.
+ */
+export async function breakLock(
+  host: Writer,
+  holder: LockHolder | undefined,
+  folder = usualFolder,
+): Promise<void> {
   await host.run`sh -c ${breakScript} break-lock ${folder} ${holder?.token ?? ''}`;
 }
 

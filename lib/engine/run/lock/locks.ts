@@ -15,7 +15,10 @@ export interface LockedHost {
 
 /** The locks of all hosts of a run. */
 export interface Locks {
-  /** Whether another run ended on a host after this time (seconds since 1970). Earlier checks are outdated then. */
+  /**
+   * Whether another run ended on a host after this time (seconds since 1970). Earlier checks are
+   * outdated then.
+   */
   endedSince(time: number): boolean;
   /** Whether the host of this name is locked by this run. */
   has(host: string): boolean;
@@ -41,12 +44,16 @@ interface LockOptions {
 }
 
 /**
- * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two runs on the same hosts gets all. A host
- * that cannot keep a lock is left out.
+ * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two
+ * runs on the same hosts gets all. A host that cannot keep a lock is left out.
  *
  * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
  */
-export async function lockHosts(hosts: readonly LockedHost[], own: LockHolder, options: LockOptions): Promise<Locks> {
+export async function lockHosts(
+  hosts: readonly LockedHost[],
+  own: LockHolder,
+  options: LockOptions,
+): Promise<Locks> {
   const held: LockedHost[] = [];
   const ends: number[] = [];
   const take = async (host: LockedHost): Promise<void> => {
@@ -65,7 +72,9 @@ export async function lockHosts(hosts: readonly LockedHost[], own: LockHolder, o
   const stopBeating = beatAll(held, own, options.lost);
   const release: Locks['release'] = async (closing) => {
     stopBeating();
-    await Promise.allSettled(held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })));
+    await Promise.allSettled(
+      held.map(({ name, writer }) => releaseLock(writer, own, { closing: closing?.(name) })),
+    );
   };
   try {
     await firstAlone(hosts, take);
@@ -84,8 +93,14 @@ export async function lockHosts(hosts: readonly LockedHost[], own: LockHolder, o
   };
 }
 
-/** Takes the first lock before the others, and throws the first refusal only after all have answered. */
-async function firstAlone(hosts: readonly LockedHost[], take: (host: LockedHost) => Promise<void>): Promise<void> {
+/**
+ * Takes the first lock before the others, and throws the first refusal only after all have
+ * answered.
+ */
+async function firstAlone(
+  hosts: readonly LockedHost[],
+  take: (host: LockedHost) => Promise<void>,
+): Promise<void> {
   const [first, ...rest] = hosts;
   if (first) await take(first);
   const taken = await Promise.allSettled(rest.map(take));
@@ -131,10 +146,13 @@ function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false 
     ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
     : 'another run that is just beginning';
   const isSilent = silent > silence;
-  return new Problem(`${host} is locked by ${owner}${isSilent ? `, without a heartbeat for ${silent} s` : ''}`, {
-    code: exitCode.locked,
-    hint: isSilent
-      ? 'if that run is dead, take the lock from it: --break-lock'
-      : 'wait for it to end; --check and status need no lock',
-  });
+  return new Problem(
+    `${host} is locked by ${owner}${isSilent ? `, without a heartbeat for ${silent} s` : ''}`,
+    {
+      code: exitCode.locked,
+      hint: isSilent
+        ? 'if that run is dead, take the lock from it: --break-lock'
+        : 'wait for it to end; --check and status need no lock',
+    },
+  );
 }

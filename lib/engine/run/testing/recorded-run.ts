@@ -55,5 +55,11 @@ export async function recordedRun(
     },
   );
   const done = events.filter((event) => event.type === 'resource-done');
-  return { sent, events, done, outcomes: done.map(({ task, outcome }) => `${task.resource} ${outcome}`), result };
+  return {
+    sent,
+    events,
+    done,
+    outcomes: done.map(({ task, outcome }) => `${task.resource} ${outcome}`),
+    result,
+  };
 }

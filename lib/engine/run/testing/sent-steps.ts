@@ -3,7 +3,10 @@ import type { Step } from '../../host/step.ts';
 import { scriptOf } from '../../host/step-script.ts';
 import type { Sent } from './recorded-run.ts';
 
-/** What a host is asked to do for a step: bytes in hexadecimal, the time limit in seconds, the exit codes that are no failure. */
+/**
+ * What a host is asked to do for a step: bytes in hexadecimal, the time limit in seconds, the exit
+ * codes that are no failure.
+ */
 export interface SentStep {
   readonly text: string;
   /** A secret, which comes by the request's standard input, has the mark `secret:` before it. */
@@ -20,8 +23,8 @@ __do() { echo "$(printf %s "$4" | __hex)|$(__hex)|$2|$3"; }
 `;
 
 /**
- * The steps in the requests that make changes: a list for each change, in order. The shell of this machine reads the requests as a
- * host's shell does, so no code that made them takes part.
+ * The steps in the requests that make changes: a list for each change, in order. The shell of this
+ * machine reads the requests as a host's shell does, so no code that made them takes part.
  */
 export function sentSteps(sent: readonly Sent[]): SentStep[][] {
   return sent.flatMap(({ script, stdin }) => {
@@ -30,7 +33,9 @@ export function sentSteps(sent: readonly Sent[]): SentStep[][] {
     if (definitions === undefined) return [];
     const count = definitions.match(/^__steps\d+\(\)\{$/gm)?.length ?? 0;
     const calls = Array.from({ length: count }, (_, at) => `echo change\n__steps${at + 1}\n`).join('');
-    const printed = execFileSync('sh', ['-c', `${definitions}${shown}${calls})`], { input: stdin }).toString();
+    const printed = execFileSync('sh', ['-c', `${definitions}${shown}${calls})`], {
+      input: stdin,
+    }).toString();
     const changes = printed.split('change\n').slice(1);
     return changes.map((lines) => lines.split('\n').filter(Boolean).map(parse));
   });

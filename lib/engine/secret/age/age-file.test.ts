@@ -57,7 +57,9 @@ test.each(['ed25519', 'rsa'] as const)(
       `that is not the passphrase of ${locked.path}; once more: `,
     ]);
 
-    await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow('there is no terminal');
+    await expect(decrypt(file, await readIdentityFile(locked.path, undefined))).rejects.toThrow(
+      'there is no terminal',
+    );
     expect(await decrypt(file, await readIdentityFile(other.path, undefined))).toBeUndefined();
     // A passphrase is asked for only if the key can decrypt the file.
     const foreign = await readAgeFile(await to(canary, await parseRecipients(other.public, 'r')));
@@ -108,7 +110,9 @@ test('a file that demands too much memory is refused', async () => {
       .replace(/^(-> scrypt \S+) 2$/m, '$1 30'),
     'latin1',
   );
-  await expect(decrypt(await readAgeFile(greedy), [], 'a')).rejects.toThrow('FILE is cut off, or was changed');
+  await expect(decrypt(await readAgeFile(greedy), [], 'a')).rejects.toThrow(
+    'FILE is cut off, or was changed',
+  );
 });
 
 test('an identity file is refused with its line, and never quoted', async () => {
@@ -128,9 +132,9 @@ test('an identity file is refused with its line, and never quoted', async () => 
   expect(await refused('AGE-PLUGIN-YUBIKEY-1hunter2')).toBe('1 identities of plugins cannot be used');
   expect(await refused('# nothing\n')).toBe(' FILE has no identity in it');
   expect(await refused('age-encryption.org/v1\n-> scrypt')).toBe(' FILE is itself encrypted');
-  expect(await refused('-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2=\n-----END OPENSSH PRIVATE KEY-----\n')).toBe(
-    ' FILE is damaged',
-  );
+  expect(
+    await refused('-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2=\n-----END OPENSSH PRIVATE KEY-----\n'),
+  ).toBe(' FILE is damaged');
   expect(await refused('-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----\n')).toBe(
     ' FILE is not a private key of a supported type, or it is damaged',
   );
@@ -197,7 +201,10 @@ describe.skipIf(!age)("the age program (Debian's package age)", () => {
   test('decrypts our files, with an identity and with SSH keys', async () => {
     const { folder, paths, recipients } = await files();
     const file = join(folder, 'a.age');
-    writeFileSync(file, await to(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)));
+    writeFileSync(
+      file,
+      await to(canary, await parseRecipients(readFileSync(recipients, 'utf8'), recipients)),
+    );
     for (const path of paths) expect(execFileSync('age', ['-d', '-i', path, file]).toString()).toBe(canary);
   });
 
@@ -205,7 +212,8 @@ describe.skipIf(!age)("the age program (Debian's package age)", () => {
     const { paths, recipients } = await files();
     for (const armour of [[], ['--armor']]) {
       const file = await readAgeFile(execFileSync('age', [...armour, '-R', recipients], { input: canary }));
-      for (const path of paths) expect(await decrypt(file, await readIdentityFile(path, undefined))).toBe(canary);
+      for (const path of paths)
+        expect(await decrypt(file, await readIdentityFile(path, undefined))).toBe(canary);
     }
   });
 });

@@ -15,7 +15,10 @@ export interface AgeFile {
   readonly file: string;
   /** Its content, not armoured. */
   readonly bytes: Uint8Array;
-  /** `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each recipient. */
+  /**
+   * `scrypt` alone for a passphrase, else such as `X25519` and `ssh-ed25519`, one for each
+   * recipient.
+   */
   readonly recipients: readonly string[];
 }
 
@@ -55,7 +58,8 @@ function unusable(file: string, what: string): Problem {
  * Decrypts a text by identities or by a passphrase.
  *
  * @returns undefined where none of them opens the file
- * @throws Problem where the file is damaged or was changed, or where an identity needs a passphrase that it cannot get
+ * @throws Problem where the file is damaged or was changed, or where an identity needs a
+ * passphrase that it cannot get
  */
 export async function decrypt(
   { file, bytes }: AgeFile,
@@ -87,7 +91,8 @@ export async function decrypt(
 /**
  * Encrypts a text, as the age program does without `--armor`.
  *
- * @param work the logarithm of scrypt's cost, for tests. Default: the library's, which is that of the age program
+ * @param work the logarithm of scrypt's cost, for tests. Default: the library's, which is that of
+ * the age program
  */
 export async function encrypt(text: string, lock: Lock, work?: number): Promise<Uint8Array> {
   const { Encrypter } = await import('age-encryption');

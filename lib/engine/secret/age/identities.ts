@@ -35,8 +35,8 @@ interface FoundIdentities {
 }
 
 /**
- * Finds identities: the one of the command line, or else of the environment, or else the user's own: SSH keys in the places of ssh,
- * and age identities in the places of sops.
+ * Finds identities: the one of the command line, or else of the environment, or else the user's
+ * own: SSH keys in the places of ssh, and age identities in the places of sops.
  *
  * @throws Problem where an identity of the command line or the environment cannot be used
  */
@@ -51,7 +51,11 @@ export async function findIdentities(keys: Keys): Promise<FoundIdentities> {
   const identities: AgeIdentity[] = [];
   const checked: string[] = [];
   const config = environment.XDG_CONFIG_HOME || join(home, '.config');
-  for (const path of [join(home, '.ssh/id_ed25519'), join(home, '.ssh/id_rsa'), join(config, 'sops/age/keys.txt')]) {
+  for (const path of [
+    join(home, '.ssh/id_ed25519'),
+    join(home, '.ssh/id_rsa'),
+    join(config, 'sops/age/keys.txt'),
+  ]) {
     if (!existsSync(path)) continue;
     const shown = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
     try {
@@ -66,12 +70,21 @@ export async function findIdentities(keys: Keys): Promise<FoundIdentities> {
   return { identities, checked };
 }
 
-/** All identities that can be found: one of the command line hides no other. Unusable files are left out. */
-export async function allIdentities({ identity, environment = process.env, home }: Keys): Promise<FoundIdentities> {
+/**
+ * All identities that can be found: one of the command line hides no other. Unusable files are
+ * left out.
+ */
+export async function allIdentities({
+  identity,
+  environment = process.env,
+  home,
+}: Keys): Promise<FoundIdentities> {
   const found = await Promise.all(
-    [{ identity, environment }, { environment }, { environment: { ...environment, [identityVariable]: '' } }].map(
-      (keys) => findIdentities({ ...keys, home }).catch(() => ({ identities: [], checked: [] })),
-    ),
+    [
+      { identity, environment },
+      { environment },
+      { environment: { ...environment, [identityVariable]: '' } },
+    ].map((keys) => findIdentities({ ...keys, home }).catch(() => ({ identities: [], checked: [] }))),
   );
   return {
     identities: found.flatMap(({ identities }) => identities),
@@ -85,7 +98,9 @@ async function named(path: string, source: string, ask: Ask | undefined): Promis
   } catch (error) {
     if (!(error instanceof PrivateFileFault)) throw error;
     throw new Problem(`${source}: the file ${error.message}`, {
-      hint: error.hint ?? (error.missing ? 'name a file with an identity of age, or a private key of SSH' : undefined),
+      hint:
+        error.hint ??
+        (error.missing ? 'name a file with an identity of age, or a private key of SSH' : undefined),
     });
   }
 }
@@ -99,7 +114,9 @@ async function named(path: string, source: string, ask: Ask | undefined): Promis
  */
 async function readIdentityFile(path: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
   if (isPublicKey(path)) {
-    throw new Problem(`${path} is a public key`, { hint: `name the private one: ${path.replace(/\.pub$/, '')}` });
+    throw new Problem(`${path} is a public key`, {
+      hint: `name the private one: ${path.replace(/\.pub$/, '')}`,
+    });
   }
   return identitiesIn(await readPrivateFile(path, largest), path, ask);
 }
@@ -107,7 +124,9 @@ async function readIdentityFile(path: string, ask: Ask | undefined): Promise<rea
 /** In any mode: a public key may be read by everybody. */
 function isPublicKey(path: string): boolean {
   try {
-    return /^(ssh-|ecdsa-|sk-|age1|-----BEGIN [A-Z ]*PUBLIC KEY)/.test(readBounded(path, largest).toString('latin1'));
+    return /^(ssh-|ecdsa-|sk-|age1|-----BEGIN [A-Z ]*PUBLIC KEY)/.test(
+      readBounded(path, largest).toString('latin1'),
+    );
   } catch {
     return false;
   }
@@ -116,7 +135,11 @@ function isPublicKey(path: string): boolean {
 /**
  * @param source the name that problems show
  */
-async function identitiesIn(text: string, source: string, ask: Ask | undefined): Promise<readonly AgeIdentity[]> {
+async function identitiesIn(
+  text: string,
+  source: string,
+  ask: Ask | undefined,
+): Promise<readonly AgeIdentity[]> {
   if (/^-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     // Loaded late, so that the SSH key libraries cost nothing without such a key.
     const { sshIdentity } = await import('./ssh-private-key.ts');

@@ -5,7 +5,8 @@ import type { AgeRecipient } from './age-file.ts';
 const kinds = 'a recipient is a line age1…, or a public key of SSH: ssh-ed25519 AAAA…, ssh-rsa AAAA…';
 
 /**
- * Reads the recipients: one a line, as for the age program with -R. Empty lines and lines with # are skipped.
+ * Reads the recipients: one a line, as for the age program with -R. Empty lines and lines with #
+ * are skipped.
  *
  * @param file as problems show it
  * @throws Problems with every line that is not a recipient
@@ -24,7 +25,8 @@ export async function parseRecipients(text: string, file: string): Promise<reado
     else recipients.push(recipient);
   }
   if (problems.length > 0) throw new Problems(problems);
-  if (recipients.length === 0) throw new Problem('this file has no recipients', { where: { file }, hint: kinds });
+  if (recipients.length === 0)
+    throw new Problem('this file has no recipients', { where: { file }, hint: kinds });
   return recipients;
 }
 

@@ -17,7 +17,8 @@ import { aead, rsaPadding, type SshPublicKey, sshPublicKey, tagOf, wrappingKey }
 type Unwrap = (stanza: Stanza) => Uint8Array;
 
 /**
- * An SSH private key as an identity. A passphrase is asked for only if the key can decrypt the file.
+ * An SSH private key as an identity. A passphrase is asked for only if the key can decrypt the
+ * file.
  *
  * @param path as problems and questions show it
  * @param ask undefined where there is no terminal
@@ -62,11 +63,16 @@ async function unlock(text: string, path: string, ask: Ask | undefined): Promise
 /**
  * @returns undefined where the passphrase is wrong
  */
-function parsed(text: string, path: string, passphrase?: string): { key: SshPublicKey; unwrap: Unwrap } | undefined {
+function parsed(
+  text: string,
+  path: string,
+  passphrase?: string,
+): { key: SshPublicKey; unwrap: Unwrap } | undefined {
   const found = ssh2.utils.parseKey(text, passphrase);
   const first = Array.isArray(found) ? found[0] : found;
   if (!first || first instanceof Error) {
-    if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? '')) return undefined;
+    if (passphrase !== undefined && /passphrase|integrity|Malformed/i.test(first?.message ?? ''))
+      return undefined;
     throw new Problem(`${path} is not a private key of a supported type, or it is damaged`, {
       hint: 'supported are OpenSSH keys of type ssh-ed25519 and ssh-rsa',
     });
@@ -87,7 +93,9 @@ function parsed(text: string, path: string, passphrase?: string): { key: SshPubl
   return { key, unwrap };
 }
 
-/** The public key of a private one with a passphrase: OpenSSH's own format has it in plain text. */
+/**
+ * The public key of a private one with a passphrase: OpenSSH's own format has it in plain text.
+ */
 function lockedPublicKey(text: string, path: string): SshPublicKey | undefined {
   const key = openSshKey(text);
   if (!key) {

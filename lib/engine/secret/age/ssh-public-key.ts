@@ -42,18 +42,23 @@ export function sshPublicKey(blob: Buffer): SshPublicKey {
   const sound = soundKey(type, blob);
   if (!sound) throw new Error(damaged);
   const { bits, pem } = sound;
-  if (type === 'ssh-rsa' && bits < leastRsa) throw new Error(`has ${bits} bits, and at least ${leastRsa} are needed`);
+  if (type === 'ssh-rsa' && bits < leastRsa)
+    throw new Error(`has ${bits} bits, and at least ${leastRsa} are needed`);
   return { type, blob, pem };
 }
 
-/** Undefined for a key that the libraries refuse, and for a point that gives everybody the same shared secret. */
+/**
+ * Undefined for a key that the libraries refuse, and for a point that gives everybody the same
+ * shared secret.
+ */
 function soundKey(type: SshPublicKey['type'], blob: Buffer): { bits: number; pem: string } | undefined {
   try {
     const key = ssh2.utils.parseKey(blob);
     // The library ignores data after the key.
     if (key instanceof Error || !key.getPublicSSH().equals(blob)) return undefined;
     const pem = key.getPublicPEM();
-    if (type === 'ssh-rsa') return { bits: createPublicKey(pem).asymmetricKeyDetails?.modulusLength ?? 0, pem };
+    if (type === 'ssh-rsa')
+      return { bits: createPublicKey(pem).asymmetricKeyDetails?.modulusLength ?? 0, pem };
     return ed25519.Point.fromBytes(rawPoint(blob)).isSmallOrder() ? undefined : { bits: 256, pem };
   } catch {
     return undefined;
@@ -70,7 +75,9 @@ export function sshRecipient(key: SshPublicKey): Recipient {
   return {
     wrapFileKey(fileKey) {
       if (key.type === 'ssh-rsa')
-        return [{ args: [key.type, tagOf(key)], body: publicEncrypt({ key: key.pem, ...rsaPadding }, fileKey) }];
+        return [
+          { args: [key.type, tagOf(key)], body: publicEncrypt({ key: key.pem, ...rsaPadding }, fileKey) },
+        ];
       const { secretKey, publicKey } = x25519.keygen();
       const wrapping = wrappingKey(key, secretKey, montgomery(key), publicKey);
       const cipher = createCipheriv(aead.name, wrapping, aead.nonce, aead);
@@ -87,7 +94,12 @@ export function sshRecipient(key: SshPublicKey): Recipient {
  * @param other the public half of the other of the two
  * @param share the sender's public half, as in the stanza
  */
-export function wrappingKey(key: SshPublicKey, secret: Uint8Array, other: Uint8Array, share: Uint8Array): Buffer {
+export function wrappingKey(
+  key: SshPublicKey,
+  secret: Uint8Array,
+  other: Uint8Array,
+  share: Uint8Array,
+): Buffer {
   // Binds the shared secret to the SSH key: the curve's point keeps only a part of it.
   const tweak = derive(new Uint8Array(), key.blob, ed25519Label);
   const shared = x25519.scalarMult(tweak, x25519.scalarMult(secret, other));

@@ -5,7 +5,10 @@ import ssh2 from 'ssh2';
 /** scrypt at a millionth of its usual cost. */
 export const littleWork = 2;
 
-/** A new SSH key pair. The library makes an invalid ed25519 key in one of 256 cases: if the public key begins with a zero. */
+/**
+ * A new SSH key pair. The library makes an invalid ed25519 key in one of 256 cases: if the public
+ * key begins with a zero.
+ */
 export function newKeyPair(
   type: 'ed25519' | 'rsa' | 'ecdsa',
   options: { bits?: number; passphrase?: string; cipher?: string; rounds?: number; comment?: string } = {},

@@ -40,7 +40,9 @@ const files = [
 
 test.each(
   files.flatMap(([name, file]) =>
-    (Object.keys(generations) as (keyof typeof generations)[]).map((generation) => [name, generation, file] as const),
+    (Object.keys(generations) as (keyof typeof generations)[]).map(
+      (generation) => [name, generation, file] as const,
+    ),
   ),
 )('every value of %s, %s generation, is found', (name, generation, file) => {
   const { text, source } = templateOf(generation, file);
@@ -60,9 +62,15 @@ test.each(
 
 test('overrides reach the files of their hosts, and those of one host have priority over those of all', async () => {
   const changes: Changes = [
-    [['vars', 'node_config'], { Log: { Level: 'debug' }, RPC: { ReadTimeout: '1m30s', '+EnableHttpLog': true } }],
+    [
+      ['vars', 'node_config'],
+      { Log: { Level: 'debug' }, RPC: { ReadTimeout: '1m30s', '+EnableHttpLog': true } },
+    ],
     [['vars', 'prover_config'], { dbMTCacheSize: 2048, '+dbMetrics': true }],
-    [['groups', 'rpc', 'rpc-1', 'vars'], { node_config: { RPC: { ReadTimeout: '5s' }, '+Extra': { Key: [1, 2] } } }],
+    [
+      ['groups', 'rpc', 'rpc-1', 'vars'],
+      { node_config: { RPC: { ReadTimeout: '5s' }, '+Extra': { Key: [1, 2] } } },
+    ],
   ];
   const [rpc, db] = [await rendered(changes), await rendered(changes, 'db-1')];
   expect(rpc.node()).toMatchObject({
@@ -267,7 +275,12 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     'node_config.Log.Level must be one of debug, info, warn, error, dpanic, panic, fatal',
   ],
   ['no port', 'node_config', { RPC: { Port: 70000 } }, 'node_config.RPC.Port must be a port, 1 to 65535'],
-  ['a port twice', 'node_config', { RPC: { Port: 9091 } }, 'node_config.RPC.Port is 9091, as Metrics.Port is'],
+  [
+    'a port twice',
+    'node_config',
+    { RPC: { Port: 9091 } },
+    'node_config.RPC.Port is 9091, as Metrics.Port is',
+  ],
   [
     'a port of the prover twice',
     'prover_config',
@@ -331,7 +344,12 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     { '+new': 1, '+New': 2, new: 3 },
     /^prover_config\.new is not a key of the template\n/,
   ],
-  ['a section with no key', 'node_config', { '+A': { B: {} } }, 'node_config.+A.B is a new section with no key in it'],
+  [
+    'a section with no key',
+    'node_config',
+    { '+A': { B: {} } },
+    'node_config.+A.B is a new section with no key in it',
+  ],
   [
     'a duration that Go cannot hold',
     'node_config',
@@ -374,12 +392,20 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     { '+A': timestamp },
     'the YAML tag !!timestamp is not supported\n  leave the tag out',
   ],
-  ['a text with NUL', 'node_config', { '+A': 'a\0' }, 'node_config.+A has a NUL character, which no program takes'],
+  [
+    'a text with NUL',
+    'node_config',
+    { '+A': 'a\0' },
+    'node_config.+A has a NUL character, which no program takes',
+  ],
   ['no mapping at all', 'node_config', 5, 'node_config must be a mapping, not a whole number'],
-])('%s is refused before anything is changed, with its place', async (_, name, value, expected, more = []) => {
-  const said = await complaint(name, value, more);
-  const bare = said.replace(/^lab\.yaml:\d+:\d+: /, '');
-  if (typeof expected === 'string') expect(bare).toBe(expected);
-  else expect(bare).toMatch(expected);
-  expect(said).toMatch(/^lab\.yaml:\d+:\d+: /);
-});
+])(
+  '%s is refused before anything is changed, with its place',
+  async (_, name, value, expected, more = []) => {
+    const said = await complaint(name, value, more);
+    const bare = said.replace(/^lab\.yaml:\d+:\d+: /, '');
+    if (typeof expected === 'string') expect(bare).toBe(expected);
+    else expect(bare).toMatch(expected);
+    expect(said).toMatch(/^lab\.yaml:\d+:\d+: /);
+  },
+);

@@ -15,7 +15,10 @@ const overridden = { node_config: 'node.config.toml', prover_config: 'prover.con
 export type OverrideName = keyof typeof overridden;
 const names = keysOf(overridden);
 
-/** Marks a key that the template lacks. The node ignores unknown keys, so a misspelt key must not be accepted as a new one. */
+/**
+ * Marks a key that the template lacks. The node ignores unknown keys, so a misspelt key must not
+ * be accepted as a new one.
+ */
 const newMark = '+';
 const newName = /^[A-Za-z][A-Za-z0-9_-]*$/;
 
@@ -56,7 +59,8 @@ function readOverrides(vars: Vars, name: OverrideName) {
       const path = at.slice(1).map(withoutMark);
       const own = withoutMark(key);
       const entry = section?.keys.get(own);
-      // The node treats keys that differ only in case as one, and loses a value. The prover distinguishes them.
+      // The node treats keys that differ only in case as one, and loses a value. The prover
+      // distinguishes them.
       const same = name === 'node_config' ? own.toLowerCase() : own;
       const earlier = met.get(same);
       met.set(same, earlier ?? key);
@@ -80,7 +84,11 @@ function withoutMark(key: string): string {
   return key.startsWith(newMark) ? key.slice(newMark.length) : key;
 }
 
-function newKeyFault(key: string, section: Section | undefined, earlier: string | undefined): Refusal | undefined {
+function newKeyFault(
+  key: string,
+  section: Section | undefined,
+  earlier: string | undefined,
+): Refusal | undefined {
   const twin = [...(section?.keys.keys() ?? [])].find((other) => other.toLowerCase() === key.toLowerCase());
   if (twin !== undefined) {
     return {
@@ -90,7 +98,10 @@ function newKeyFault(key: string, section: Section | undefined, earlier: string 
   }
   if (earlier !== undefined) return { what: `is there already, as ${earlier}`, hint: 'keep one of the two' };
   if (newName.test(key)) return undefined;
-  return { what: 'is not a name for a key', hint: 'a name starts with a letter; letters, digits, _ and - follow' };
+  return {
+    what: 'is not a name for a key',
+    hint: 'a name starts with a letter; letters, digits, _ and - follow',
+  };
 }
 
 function unknownKeyFault(
@@ -102,7 +113,9 @@ function unknownKeyFault(
   const key = path.at(-1) ?? '';
   if (section.keys.has(key)) return undefined;
   const all = keysOf(generations);
-  const other = all.find((each) => each !== generation && entryAt(overridable(each, name), path) !== undefined);
+  const other = all.find(
+    (each) => each !== generation && entryAt(overridable(each, name), path) !== undefined,
+  );
   const hint = other ? `it is a key of the ${other} generation` : didYouMean(key, section.keys.keys());
   const ifNew = `a key that the template does not have is written ${newMark}${key}`;
   return { what: 'is not a key of the template', hint: hint === undefined ? ifNew : `${hint} (${ifNew})` };
@@ -117,7 +130,12 @@ function variableFault(entry: Leaf | Section | undefined): Refusal | undefined {
   };
 }
 
-function valueFault(name: OverrideName, path: readonly string[], value: unknown, entry: Leaf | Section | undefined) {
+function valueFault(
+  name: OverrideName,
+  path: readonly string[],
+  value: unknown,
+  entry: Leaf | Section | undefined,
+) {
   if (isSection(entry)) return isMap(value) ? undefined : { what: 'must be a mapping of keys' };
   if (!isMap(value)) return refusal(path, value, entry);
   if (entry) return { what: `must be ${entry.kind === 'list' ? 'a list' : 'one value'}, not a mapping` };
@@ -129,7 +147,10 @@ function isMap(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Ports of one program, each with the key that enables it: with two equal ones, the program does not start. */
+/**
+ * Ports of one program, each with the key that enables it: with two equal ones, the program does
+ * not start.
+ */
 const listening: Readonly<Record<OverrideName, Readonly<Record<string, string | undefined>>>> = {
   node_config: {
     'RPC.Port': undefined,

@@ -21,8 +21,16 @@ const durationWords = 'a duration with its unit, such as 30s or 5m';
 
 /** The requirement for each type. The programs accept no negative numbers. */
 export const kinds: Readonly<Record<Kind, KindRule>> = {
-  boolean: { words: 'true or false', schema: { type: 'boolean' }, accepts: (value) => typeof value === 'boolean' },
-  'whole number': { words: 'a whole number', schema: { type: 'integer', minimum: 0 }, accepts: Number.isInteger },
+  boolean: {
+    words: 'true or false',
+    schema: { type: 'boolean' },
+    accepts: (value) => typeof value === 'boolean',
+  },
+  'whole number': {
+    words: 'a whole number',
+    schema: { type: 'integer', minimum: 0 },
+    accepts: Number.isInteger,
+  },
   number: {
     words: 'a number',
     schema: { type: 'number', minimum: 0 },
@@ -37,7 +45,10 @@ export const kinds: Readonly<Record<Kind, KindRule>> = {
   list: { words: 'a list', schema: { type: 'array' }, accepts: Array.isArray },
 };
 
-/** Keys for which the node accepts only some values (spec part 2, section Log; the levels are those of its logger, zap). */
+/**
+ * Keys for which the node accepts only some values (spec part 2, section Log; the levels are those
+ * of its logger, zap).
+ */
 export const choices: Readonly<Record<string, readonly string[]>> = {
   'Log.Environment': ['production', 'development'],
   'Log.Level': ['debug', 'info', 'warn', 'error', 'dpanic', 'panic', 'fatal'],
@@ -61,23 +72,30 @@ export function limitsOf(key: string): { readonly minimum: number; readonly maxi
 }
 
 /**
- * Why an override's value is refused, or undefined. The programs do not report it: the node truncates 1.5 to 1, wraps -1 to the
- * largest number and ends on a duration with no unit; the prover takes its default for a wrong type.
+ * Why an override's value is refused, or undefined. The programs do not report it: the node
+ * truncates 1.5 to 1, wraps -1 to the largest number and ends on a duration with no unit; the
+ * prover takes its default for a wrong type.
  *
  * @param leaf the value that it replaces; undefined for a key that the template does not have
  */
-export function refusal(path: readonly string[], value: unknown, leaf: Leaf | undefined): Refusal | undefined {
+export function refusal(
+  path: readonly string[],
+  value: unknown,
+  leaf: Leaf | undefined,
+): Refusal | undefined {
   if (value === null) return { what: 'has no value' };
   if (path.some((key) => /passw/i.test(key))) {
     return { what: 'is a password, and an inventory must not contain passwords' };
   }
   if (!Array.isArray(value)) {
     return (
-      scalarFault(value) ?? (leaf && (kindFault(value, leaf.kind) ?? rangeFault(path.join('.'), value, leaf.kind)))
+      scalarFault(value) ??
+      (leaf && (kindFault(value, leaf.kind) ?? rangeFault(path.join('.'), value, leaf.kind)))
     );
   }
   if (leaf && leaf.kind !== 'list') return { what: `must be ${kinds[leaf.kind].words}, not a list` };
-  if (new Set(value.map((item) => typeof item)).size > 1) return { what: 'must be a list of values of one kind' };
+  if (new Set(value.map((item) => typeof item)).size > 1)
+    return { what: 'must be a list of values of one kind' };
   if (value.some((item) => typeof item === 'object')) return { what: 'must be a list of single values' };
   const fault = value.map(scalarFault).find((each) => each !== undefined);
   if (fault) return fault;
@@ -92,8 +110,11 @@ function scalarFault(value: unknown): Refusal | undefined {
     const fault = textFault(value);
     return fault === undefined ? undefined : { what: fault };
   }
-  if (typeof value !== 'number') return typeof value === 'boolean' ? undefined : { what: 'must be one value' };
-  return Number.isSafeInteger(Math.trunc(value)) ? undefined : { what: 'is a number that cannot be written exactly' };
+  if (typeof value !== 'number')
+    return typeof value === 'boolean' ? undefined : { what: 'must be one value' };
+  return Number.isSafeInteger(Math.trunc(value))
+    ? undefined
+    : { what: 'is a number that cannot be written exactly' };
 }
 
 function kindFault(value: unknown, kind: Kind): Refusal | undefined {
@@ -138,8 +159,11 @@ const units: Readonly<Record<string, bigint>> = {
 };
 
 function nanoseconds(text: string): bigint {
-  return [...text.matchAll(/(\d+)(?:\.(\d+))?(\D+)/g)].reduce((sum, [, whole = '', fraction = '', unit = '']) => {
-    const one = units[unit] ?? 0n;
-    return sum + BigInt(whole) * one + (BigInt(fraction || 0) * one) / 10n ** BigInt(fraction.length);
-  }, 0n);
+  return [...text.matchAll(/(\d+)(?:\.(\d+))?(\D+)/g)].reduce(
+    (sum, [, whole = '', fraction = '', unit = '']) => {
+      const one = units[unit] ?? 0n;
+      return sum + BigInt(whole) * one + (BigInt(fraction || 0) * one) / 10n ** BigInt(fraction.length);
+    },
+    0n,
+  );
 }

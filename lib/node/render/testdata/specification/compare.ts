@@ -6,7 +6,8 @@ import { pathOf, type Row, type Type } from './row.ts';
 const duration = /^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/;
 
 /**
- * Differences between a file and its table, both ways, one line for each place; empty if they match.
+ * Differences between a file and its table, both ways, one line for each place; empty if they
+ * match.
  *
  * @throws Error where the table names a place twice
  */

@@ -4,7 +4,10 @@ import type { Row, Server } from './row.ts';
 /** The one network that all components join. */
 const network = '{deployment name}';
 
-/** Spec part 2, "Container definitions" and the list below it, as a Compose file; the databases' server options are apart. */
+/**
+ * Spec part 2, "Container definitions" and the list below it, as a Compose file; the databases'
+ * server options are apart.
+ */
 export function composeFile(server: Server): readonly Row[] {
   return [
     ['', 'version', 'string', '3.5'],
@@ -37,7 +40,10 @@ function logging(section: string, [maxSize, maxFile]: readonly [string, string])
   ];
 }
 
-/** "state-db and pool-db: CPU shares 4096, image ... at major version 15", credentials from environment variables. */
+/**
+ * "state-db and pool-db: CPU shares 4096, image ... at major version 15", credentials from
+ * environment variables.
+ */
 function database(component: 'state-db' | 'pool-db'): Row[] {
   const section = `services.${component}`;
   const store = component === 'state-db' ? 'STATE_DB' : 'POOL_DB';
@@ -76,8 +82,11 @@ function leftOpen(component: Component): Row[] {
   const isNode = component === 'sync' || component === 'json-rpc';
   const limit = `${section}.ulimits.nofile`;
   const openFiles: Row[] = isNode ? [] : ['soft', 'hard'].map((kind) => [limit, kind, 'integer', 8192]);
-  // As long as a stop by the tool waits. Docker's own 10 s may be too few to write everything to disk.
-  const patience: Row[] = component.endsWith('-db') ? [[section, 'stop_grace_period', 'duration', '120s']] : [];
+  // As long as a stop by the tool waits. Docker's own 10 s may be too few to write everything to
+  // disk.
+  const patience: Row[] = component.endsWith('-db')
+    ? [[section, 'stop_grace_period', 'duration', '120s']]
+    : [];
   return [
     [section, 'container_name', 'string', component],
     ...patience,

@@ -8,7 +8,12 @@ export const runs: Readonly<Record<Server, readonly Component[]>> = {
   rpc: ['prover', 'pool-db', 'json-rpc'],
 };
 
-type MountedFile = 'init script' | 'data directory' | 'prover.config.json' | 'node.config.toml' | 'genesis.json';
+type MountedFile =
+  | 'init script'
+  | 'data directory'
+  | 'prover.config.json'
+  | 'node.config.toml'
+  | 'genesis.json';
 
 /** Spec part 2, "Container definitions"; both generations. */
 export const containers: readonly (readonly [
@@ -39,7 +44,9 @@ export const commands: Readonly<Record<'prover' | 'sync' | 'json-rpc', string>> 
     '<node binary> run --network custom --custom-network-file /app/genesis.json --cfg /app/config.toml --components rpc --http.api eth,net,debug,zkevm,txpool,web3',
 };
 
-/** Path of each mounted file on the host and in the container; configuration is mounted read-only. */
+/**
+ * Path of each mounted file on the host and in the container; configuration is mounted read-only.
+ */
 export const mounts: Readonly<Record<MountedFile, string>> = {
   'init script': '{deployment}/init_prover_db.sql:/docker-entrypoint-initdb.d/init_prover_db.sql:ro',
   'data directory': '{data}/{component}:/var/lib/postgresql/data',

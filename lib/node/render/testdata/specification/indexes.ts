@@ -1,4 +1,7 @@
-/** Spec part 2, "Snapshot recovery", step 6. Without a method in the table, PostgreSQL creates a btree. */
+/**
+ * Spec part 2, "Snapshot recovery", step 6. Without a method in the table, PostgreSQL creates a
+ * btree.
+ */
 export const indexes: readonly (readonly [index: string, table: string, columns: string])[] = [
   ['l2block_block_hash_idx', 'state.l2block', 'block_hash'],
   ['l2block_created_at_idx', 'state.l2block', 'created_at'],

@@ -12,7 +12,8 @@ export const olderNodeConfig: Differences = {
     // RPC batch settings.
     'RPC.BatchRequestsEnabled',
     'RPC.BatchRequestsLimit',
-    // Pool: only DefaultMinGasPriceAllowed, and the database, which "Limits" names for both generations.
+    // Pool: only DefaultMinGasPriceAllowed, and the database, which "Limits" names for both
+    // generations.
     'Pool.FreeClaimGasLimit',
     'Pool.IntervalToRefreshBlockedAddresses',
     'Pool.IntervalToRefreshGasPrices',

@@ -13,9 +13,13 @@ export interface Differences {
 /**
  * The rows of the older file.
  *
- * @throws Error where a difference fits no row of the current one, so that a slip in the data does not pass for agreement
+ * @throws Error where a difference fits no row of the current one, so that a slip in the data does
+ * not pass for agreement
  */
-export function older(current: readonly Row[], { absent, renamed, changed, added }: Differences): readonly Row[] {
+export function older(
+  current: readonly Row[],
+  { absent, renamed, changed, added }: Differences,
+): readonly Row[] {
   const isIn = (path: string, place: string): boolean => path === place || path.startsWith(`${place}.`);
   const paths = current.map(pathOf);
   for (const place of [...absent, ...Object.keys(renamed), ...changed.map(pathOf)]) {

@@ -3,7 +3,9 @@ import { versions } from './versions.ts';
 
 export type Placeholders = Readonly<Record<string, string>>;
 
-/** Values of the specification's placeholders on the lab with `defaultSizes` and `defaultVersions`. */
+/**
+ * Values of the specification's placeholders on the lab with `defaultSizes` and `defaultVersions`.
+ */
 export function placeholdersOf(generation: GenerationName, server: Server): Placeholders {
   const { node, prover, nodeBinary } = versions[generation];
   return {

@@ -19,7 +19,8 @@ export function readToml(text: string): FoundValues {
 }
 
 /**
- * @throws Error for invalid JSON, and for a duplicate key, for which JSON.parse would use the last value
+ * @throws Error for invalid JSON, and for a duplicate key, for which JSON.parse would use the last
+ * value
  */
 export function readJson(text: string): FoundValues {
   return valuesOf(JSON.parse(text), numbersOfYaml(text, '1.2'));
@@ -64,7 +65,8 @@ function numbersOfToml(text: string): Map<string, string> {
   for (const line of text.split('\n')) {
     section = /^\s*\[([^[\]]+)\]/.exec(line)?.[1] ?? section;
     const [, key, value] = /^\s*([\w-]+)\s*=\s*([^\s#]+)/.exec(line) ?? [];
-    if (key !== undefined && value !== undefined) written.set(section === '' ? key : `${section}.${key}`, value);
+    if (key !== undefined && value !== undefined)
+      written.set(section === '' ? key : `${section}.${key}`, value);
   }
   return written;
 }

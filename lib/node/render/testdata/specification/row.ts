@@ -1,6 +1,6 @@
 /**
- * Types as in the specification's tables. An integer has no fraction and no quotes, a duration is text that
- * ends in a unit, and a number may be an integer or have a fraction.
+ * Types as in the specification's tables. An integer has no fraction and no quotes, a duration is
+ * text that ends in a unit, and a number may be an integer or have a fraction.
  */
 export type Type = 'boolean' | 'string' | 'integer' | 'number' | 'duration' | 'string list';
 

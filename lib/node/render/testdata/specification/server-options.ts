@@ -1,4 +1,7 @@
-/** Spec part 2, server options of the databases; `-N` must be before `max_connections`, because the last one counts. */
+/**
+ * Spec part 2, server options of the databases; `-N` must be before `max_connections`, because the
+ * last one counts.
+ */
 export const serverOptions = {
   'state-db': [
     ['-N', '500'],
