@@ -34,10 +34,11 @@ await runPlaybook(
           'snapshot',
           'prover',
           'pool-db',
+          // What sync writes is of no recovery: a later one must not find its mark.
+          'recovery-end',
           'sync',
           'backup-source',
           'replica-source',
-          'recovery-end',
         ),
         needs: ['prepare the server'],
       }),

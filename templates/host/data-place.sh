@@ -10,17 +10,17 @@ place_of_copy() {
 # Prints what the data directory $1 holds beside a copy that is not in its place yet.
 held_in() { find "$1" -mindepth 1 -maxdepth 1 ! -name .rpc-node-copy 2>/dev/null; }
 
-# Whether the copy for the data directory $1 is whole, and only its way into its place was interrupted.
-is_half_placed() { [ -e "$1/.rpc-node-copy/whole" ]; }
+# Whether a whole copy is half in the data directory $1: its way there was interrupted. $2 is the file that marks it as whole.
+is_half_placed() { [ "$(cat "$1/.rpc-node-copy/whole" 2>/dev/null)" = "$2" ]; }
 
-# Makes the whole copy the data directory $1. Its file $2 says that it is there, so it comes last.
+# Makes the whole copy the data directory $1. Its file $2 marks the directory as whole, so it is moved last.
 put_in_place() {
   place=$(place_of_copy "$1")
   if ! mountpoint -q "$1"; then
     mkdir -p "$(dirname "$1")" && { [ ! -d "$1" ] || rmdir "$1"; } && mv "$place/data" "$1" && rm -rf "$place"
     return
   fi
-  : >"$place/whole" && sync -f "$place" &&
+  echo "$2" >"$place/whole" && sync -f "$place" &&
     chown --reference="$place/data" "$1" && chmod --reference="$place/data" "$1" &&
     find "$place/data" -mindepth 1 -maxdepth 1 ! -name PG_VERSION ! -name "$2" -exec mv -t "$1" {} + || return
   for name in PG_VERSION "$2"; do

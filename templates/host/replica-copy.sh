@@ -6,17 +6,20 @@
 #   IMAGE                of state-db
 #   ADDRESS, PORT        of the server; SLOT, the slot there that keeps its log for this replica
 #   DATABASE             the state database there
-#   PASSWORD_FILE        of the role rpc_node_replica; it is removed at the end
+#   PASSWORD_FILE        of the role rpc_node_replica; it is removed after a whole copy
 #   DATA                 the data directory of state-db: absent or empty
 set -u
 umask 077
 fail() { printf '%s\n' "$*" >&2; exit 1; }
+# A link has the copy on the file system that it leads to.
+DATA=$(readlink -m "$DATA")
 
 copy=$(place_of_copy "$DATA")
 container=rpc-node-replica-copy
 [ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
-if is_half_placed "$DATA"; then
+if is_half_placed "$DATA" standby.signal; then
   put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
+  rm -f "$PASSWORD_FILE"
   exit
 fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
@@ -32,7 +35,7 @@ known=$(docker run --rm --interactive --network host --user postgres --entrypoin
     -c "select current_setting('\''server_version_num'\'')::int / 10000" -c "select sum(pg_database_size(oid))::bigint from pg_database where datallowconn" || exit
   pg_basebackup --version | sed "s/^[^0-9]*\([0-9]*\).*/\1/"
   getconf GNU_LIBC_VERSION 2>/dev/null | cut -d " " -f 2' sh "$ADDRESS" "$PORT" "$DATABASE" <"$PASSWORD_FILE") ||
-  fail "the database server at $ADDRESS:$PORT does not let this host in"
+  fail "the database server at $ADDRESS:$PORT cannot be asked from a container of $IMAGE"
 { read -r theirs; read -r version; read -r size; read -r own_version; read -r ours; } <<EOF
 $known
 EOF
@@ -44,8 +47,8 @@ EOF
 place=$copy
 while [ ! -d "$place" ]; do place=$(dirname "$place"); done
 # What an interrupted copy left is removed first. A twentieth for the log that the server writes meanwhile.
-there=$( (du -sx -B1 "$copy" 2>/dev/null || echo 0) | cut -f1)
-free=$(($(df -P -B1 "$place" | awk 'END { print $4 }') + there))
+there=$(du -sx -B1 "$copy" 2>/dev/null | cut -f1)
+free=$(($(df -P -B1 "$place" | awk 'END { print $4 }') + ${there:-0}))
 needed=$((size + size / 20))
 [ "$needed" -le "$free" ] ||
   fail "there is no room for a copy in $place: it takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free"

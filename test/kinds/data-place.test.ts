@@ -79,10 +79,10 @@ test('an interrupted way into a mount is gone on with, and looks whole only at i
     writeFileSync(left, '\n'.repeat(moves));
     expect(sh(place, `${programs}:${process.env.PATH}`).status).not.toBe(0);
     expect(readdirSync(data)).not.toContain('standby.signal');
-    expect(sh('is_half_placed "$DATA"').status).toBe(0);
+    expect(sh('is_half_placed "$DATA" standby.signal').status).toBe(0);
     expect(sh(place)).toMatchObject({ status: 0, stderr: '' });
     expect(readdirSync(data).sort()).toEqual(files);
-    expect(sh('is_half_placed "$DATA"').status).toBe(1);
+    expect(sh('is_half_placed "$DATA" standby.signal').status).toBe(1);
   }
 });
 
@@ -110,7 +110,7 @@ test('the root of an ext4 file system is refused before PostgreSQL refuses it', 
 });
 
 test('files of no database are refused by name; a database and a copy that is half in its place are not', async () => {
-  const check = async () => describeVerdict(await canHoldDatabase(data).check(localHost()));
+  const check = async () => describeVerdict(await canHoldDatabase(data, true).check(localHost()));
   expect(await check()).toBe('ok');
   mountMemory();
   expect(await check()).toBe('ok');
@@ -118,6 +118,8 @@ test('files of no database are refused by name; a database and a copy that is ha
   expect(await check()).toBe(`${data} holds files that are of no database: notes.txt`);
   copy();
   expect(await heldIn(localHost(), data)).toEqual(['notes.txt']);
+  const own = describeVerdict(await canHoldDatabase(data).check(localHost()));
+  expect(own).toBe(`${data} holds files that are of no database: .rpc-node-copy, notes.txt`);
   writeFileSync(join(data, '.rpc-node-copy/whole'), '');
   expect(await check()).toBe('ok');
   rmSync(join(data, '.rpc-node-copy'), { recursive: true });

@@ -59,6 +59,13 @@ describe('a line on a terminal', () => {
     ]);
   });
 
+  test('keeps tabs and other blanks between words', () => {
+    expect(wrapped('a\tb two\u00a0three and the end', 20)).toEqual([
+      'a\tb two\u00a0three',
+      '    and the end',
+    ]);
+  });
+
   test('loses nothing but blanks', () => {
     for (let width = 1; width < 130; width++) {
       const lines = wrapped(hint, width);

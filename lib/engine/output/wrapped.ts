@@ -15,8 +15,8 @@ export function widthOf({ isTTY, columns }: Screen): number | undefined {
 /** Programs whose commands are in messages, as words of a regular expression. */
 const programs = [
   ...['npm run', 'systemctl', 'journalctl', 'apt-get', 'ssh-keygen', String.raw`ssh -\w`],
-  ...['git -C', 'git checkout', String.raw`rm -\w+`, 'mkdir -p', 'chmod', 'chown'],
-  'docker (?:compose|exec|image|inspect|logs|network|ps|restart|rm|stop|volume)',
+  ...['git -C', 'git checkout', String.raw`rm -\w+`, 'mkdir -p', 'chmod', 'chown', 'iptables'],
+  'docker (?:compose|exec|image|info|inspect|logs|network|ps|restart|rm|run|start|stop|volume)',
 ];
 
 /** What stays on one line, so that it can be copied. */
@@ -35,8 +35,8 @@ const whole = [
   String.raw`\S+`,
 ];
 
-/** With the blanks before it. */
-const piece = new RegExp(` *(?:${whole.join('|')})`, 'g');
+/** With the blanks before it, which may be tabs. */
+const piece = new RegExp(String.raw`[^\S\n]*(?:${whole.join('|')})`, 'g');
 
 /**
  * Wraps a line at blanks. A piece that is wider than the terminal stays whole: the terminal breaks

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { exitCode, Failure, Problem } from '../problem/problem.ts';
 import { Interrupted } from '../resource/job/pause.ts';
 import {
@@ -178,9 +179,10 @@ async function change(
   }
   if (!isMade) {
     if (options.stop.aborted) return 'interrupted';
-    // Its check is out of date. The operator was asked already.
+    // Its check is out of date. The operator has agreed to the change before, and to no other.
     if (taskRun.seenIn !== host.state) await host.check(next(rest));
-    return convergeOne(host, taskRun, rest, { ...options, confirmEach: undefined });
+    const isAgreed = isDeepStrictEqual(taskRun.seen, before);
+    return convergeOne(host, taskRun, rest, isAgreed ? { ...options, confirmEach: undefined } : options);
   }
   host.done(task, resource.expects ? 'ok' : 'changed', details());
   return undefined;
@@ -201,6 +203,7 @@ async function makeAlone(
   stop: AbortSignal,
 ): Promise<boolean> {
   const { task, resource } = taskRun;
+  if (stop.aborted) return false;
   const steps = stepsThatEnd(resource, before);
   const checked = next(resource.provesItself ? rest.slice(1) : rest);
   if (steps.length > 0) {

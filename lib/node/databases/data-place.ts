@@ -29,10 +29,7 @@ export const placesOfCopy = (data: string): readonly string[] => [
  */
 export async function heldIn(host: Reader, data: string): Promise<readonly string[]> {
   const list = await host.$`[ -e ${`${data}/${unfinished}/whole`} ] || ls -A ${data}`;
-  return list
-    .text()
-    .split('\n')
-    .filter((name) => name !== '' && name !== unfinished);
+  return list.lines().filter((name) => name !== unfinished);
 }
 
 export async function isOwnMount(host: Reader, data: string): Promise<boolean> {
@@ -50,11 +47,12 @@ export function emptyMount(data: string): string {
  * files, or is the root of an ext4 file system, which has lost+found.
  *
  * @param data the data directory of a database
+ * @param isCopied whether a copy of ours becomes the database, so that a part of one is in no way
  */
-export function canHoldDatabase(data: string): Resource {
+export function canHoldDatabase(data: string, isCopied = false): Resource {
   return expectation(`${data} can hold a database`, {
     check: async (host) => {
-      const held = await heldIn(host, data);
+      const held = isCopied ? await heldIn(host, data) : (await host.$`ls -A ${data}`).lines();
       if (held.length === 0 || held.includes('PG_VERSION')) return ok;
       if (held.includes('lost+found'))
         return refused(

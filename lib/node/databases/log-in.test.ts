@@ -100,6 +100,7 @@ test('a refused user or password stops the run before anything is changed, in th
 
 test.each([
   ['is starting', 'FATAL:  the database system is starting up'],
+  ['is full', 'FATAL:  sorry, too many clients already'],
   [
     'does not listen',
     'Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?',

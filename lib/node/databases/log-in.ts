@@ -106,6 +106,11 @@ export async function haveLoggedIn(host: Reader, services: Services): Promise<bo
 const hint =
   'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/secrets.md, "Rotate passwords")';
 
+/** Whether PostgreSQL lets nobody in for now: it starts or stops, or all its connections are taken. */
+export function isBusy(fatal: string): boolean {
+  return /^(the database system is |sorry, too many clients|remaining connection slots)/.test(fatal);
+}
+
 /** Unknown where a server does not answer, or the host has no psql. */
 async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdict> {
   const lines = logins.map(({ address, port, credentials: { user, database, password } }) =>
@@ -121,9 +126,8 @@ async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdic
     const login = logins[Number(number) - 1];
     if (!login) continue;
     const { of, server, address, port, credentials } = login;
-    // A server that answers says FATAL; one that starts or stops does so too.
     const [, fatal] = /FATAL: +(.*)$/.exec(reason) ?? [];
-    if (fatal !== undefined && !/^the database system is /.test(fatal)) {
+    if (fatal !== undefined && !isBusy(fatal)) {
       refused.push(`${of} database at ${address}:${port} refuses ${credentials.user}: ${fatal}`);
     } else silent.push(`${server} answers at ${address}:${port}`);
   }

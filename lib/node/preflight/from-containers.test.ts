@@ -26,6 +26,10 @@ test.each([
   ],
   ['it starts', 'container 1 refused psql: error: FATAL:  the database system is starting up\n'],
   [
+    'it is full',
+    'container 1 refused psql: error: FATAL:  remaining connection slots are reserved for non-replication superuser connections\n',
+  ],
+  [
     'the image has no bash',
     'container docker: Error response from daemon: exec: "bash": executable file not found in $PATH\n',
   ],
@@ -75,6 +79,16 @@ compare credentials in the inventory with the database (docs/secrets.md, "Rotate
     'no container',
     'container code 125\ncontainer docker: Error response from daemon: no space left on device.\n',
     `no container can be started to ask from it: docker: Error response from daemon: no space left on device.
+see journalctl -u docker on the host`,
+  ],
+  [
+    'no container, in the order in which a host sorts the words of Docker 28',
+    `container code 125
+container
+container Run 'docker run --help' for more information
+container docker: Error response from daemon: failed to create task for container: No space left on device
+`,
+    `no container can be started to ask from it: docker: Error response from daemon: failed to create task for container: No space left on device
 see journalctl -u docker on the host`,
   ],
 ])('refused with what to do: %s', async (_, text, words) => {

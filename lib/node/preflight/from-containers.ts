@@ -2,7 +2,7 @@ import { readScript } from '../../engine/host/script.ts';
 import { ok, type Resource, refused, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { haveLoggedIn } from '../databases/log-in.ts';
+import { haveLoggedIn, isBusy } from '../databases/log-in.ts';
 import { renderHost } from '../render/render.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
 import { chainsOf, type Place, stateDatabaseOf } from './places.ts';
@@ -76,9 +76,11 @@ function verdictOf(lines: readonly string[], asked: readonly Asked[]): Verdict {
   if (until !== undefined) return unknownUntil(until);
   const said = after('container');
   if (said.some((line) => line.startsWith('code '))) {
-    const [words = 'no reason given'] = said.filter((line) => !/^(code|\d+) /.test(line));
+    const words = said.filter((line) => line.trim() !== '' && !/^(code|\d+) /.test(line));
+    const [first = 'no reason given'] = words;
+    const reason = words.find((line) => line.startsWith('docker: ')) ?? first;
     return refused(
-      `no container can be started to ask from it: ${words}`,
+      `no container can be started to ask from it: ${reason}`,
       'see journalctl -u docker on the host',
     );
   }
@@ -129,8 +131,7 @@ function faultOf(
     };
   }
   const [, fatal] = /FATAL: +(.*)$/.exec(answer.reason) ?? [];
-  // A server that starts or stops says FATAL, too.
-  if (fatal === undefined || /^the database system is /.test(fatal)) return undefined;
+  if (fatal === undefined || isBusy(fatal)) return undefined;
   return {
     what: `${place} refuses ${login?.user} from containers: ${fatal}`,
     hint: 'compare credentials in the inventory with the database (docs/secrets.md, "Rotate passwords")',

@@ -44,5 +44,5 @@ export function databasesFit({ host, vars, given }: Context<Variables>): Resourc
   // A recovery asks for itself, as it may put aside what is there.
   const server = isIn('database', 'replica') && given['to-time'] === undefined ? (['state-db'] as const) : [];
   const pool = isIn('database', 'rpc') ? (['pool-db'] as const) : [];
-  return [...server, ...pool].map((name) => canHoldDatabase(dataFolder(vars, name)));
+  return [...server, ...pool].map((name) => canHoldDatabase(dataFolder(vars, name), isIn('replica')));
 }

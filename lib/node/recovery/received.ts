@@ -24,7 +24,7 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { passwordFile } from './paths.ts';
+import { passwordFile, servingUnit } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 import { servingPort } from './staged.ts';
 
@@ -81,13 +81,16 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
         if (password === undefined || answer.exitCode === 10)
           return unknownUntil('the recovered files can be fetched');
         if (!answer.ok)
-          return drift(`the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`);
+          return refused(
+            `the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`,
+            `see journalctl -u ${servingUnit} on the backup host. The containers of this server still run`,
+          );
         const [needed = 0, free = 0] = answer.text().split(' ').map(Number);
         return needed <= free
           ? ok
           : drift(`they take ${bytes(needed)}, and ${bytes(free)} are free on the file system of ${data}`);
       },
-      hint: `make room there. The containers of this server still run`,
+      hint: 'make room there. The containers of this server still run',
     }),
   );
 }
@@ -139,7 +142,7 @@ function nothingIsInTheWay(
           )
         : ok;
     },
-    hint: `if it is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside it is renamed to ${data}.before-TIME, and stays`,
+    hint: `if the directory is of a recovery that got as far as the synchronizer, deploy.mjs does the rest. With --set-aside the directory is renamed to ${data}.before-TIME, and stays`,
   });
 }
 

@@ -4,10 +4,10 @@ import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
-import { dataPlaceFunctions, heldIn, placesOfCopy } from '../databases/data-place.ts';
+import { dataPlaceFunctions, emptyMount, heldIn, isOwnMount, placesOfCopy } from '../databases/data-place.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -62,13 +62,18 @@ function dataIsCopied(context: Context<Variables>): Resource {
 
 function noOtherData(context: Context<Variables>): Resource {
   const data = dataFolder(context.vars, 'state-db');
+  const hint = `nothing there is replaced. If it is not needed: docker rm -f state-db, then rename or remove ${data}`;
   return expectation(`no other data is in ${data}`, {
     check: async (reader) => {
-      const [held, own] = await Promise.all([heldIn(reader, data), reader.stat(`${data}/PG_VERSION`)]);
+      const [held, own, isMount] = await Promise.all([
+        heldIn(reader, data),
+        reader.stat(`${data}/PG_VERSION`),
+        isOwnMount(reader, data),
+      ]);
       if (held.length === 0) return ok;
-      const other = drift('it holds data that is not of a replica');
+      const way = isMount ? emptyMount(data) : hint;
+      const other = refused('it holds data that is not of a replica', way);
       return own ? unlessItEnds(context, other) : other;
     },
-    hint: `nothing there is replaced. If it is not needed: docker rm -f state-db, then rename or remove ${data}`,
   });
 }

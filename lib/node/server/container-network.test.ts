@@ -81,6 +81,6 @@ test("a network with somebody else's container is not removed", async () => {
   const host = hostWith(inspection('172.18.0.0/16'), 'grafana\nsync\n');
   expect(await refusal([await resource(subnet)], 'network rpc-node has its subnet', host)).toEqual([
     'network rpc-node has to be made again for container_subnet, and other containers are in it: grafana',
-    'take them out of it: docker network disconnect --force rpc-node grafana',
+    'take them out of it, and put them back after the deploy: docker network disconnect --force rpc-node grafana',
   ]);
 });

@@ -76,6 +76,6 @@ function checkOf({ name, subnet }: ContainerNetwork): Resource['check'] {
 function inUseBy(others: readonly string[], network: string): [what: string, hint: string] {
   return [
     `network ${network} has to be made again for container_subnet, and other containers are in it: ${others.join(', ')}`,
-    `take them out of it: docker network disconnect --force ${network} ${others[0]}`,
+    `take them out of it, and put them back after the deploy: ${others.map((other) => `docker network disconnect --force ${network} ${other}`).join('; ')}`,
   ];
 }

@@ -57,3 +57,11 @@ test('changes without a read that proves them are one request', async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(connection.execs - before).toBe(1);
 });
+
+test('a failure that the host could not write down is a failure, and not the end of the run', async () => {
+  const changes = [{ steps: [command`mkdir "$__d/failed"; echo 'no space left' >&2; exit 3`] }];
+  const { ended } = makeChanges(await connectLocally(), 'h', changes);
+  const { made, error } = await ended;
+  expect(made).toBe(0);
+  expect(String(error)).toMatch(/the host does not say which step failed: (.*\n)*.*no space left/);
+});

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Failure } from '../../problem/problem.ts';
 import type { Connection } from '../connection.ts';
 import type { Reader } from '../host.ts';
 import { CommandFailed, Output } from '../output.ts';
@@ -147,7 +148,12 @@ function resultOf(
   const step = changes[made]?.steps[number - 1];
   if (why === 'outdated')
     return { made, outdated: 'what the check has read was changed by an earlier change' };
-  if (why !== 'failed' || !step) return { made };
+  if (why !== 'failed') return { made };
+  if (!step)
+    return {
+      made,
+      error: new Failure(`the host does not say which step failed: ${stderr.trim() || 'no reason given'}`),
+    };
   if (step.do === 'rewrite' && code === changedMeanwhile)
     return { made, outdated: `${step.path} was changed by another program` };
   const late = stderr.endsWith(`${nonce} time limit\n`);
