@@ -72,7 +72,8 @@ test('a file that is removed between check and change is created', async () => {
   const wanted = jsonFile(path, { a: 1 });
   await recordedRun(await connectLocally(), [wanted], {
     confirmEach: async () => {
-      rmSync(path);
+      // The other change is asked about, too.
+      rmSync(path, { force: true });
       return 'change';
     },
   });
