@@ -152,7 +152,7 @@ function resultOf(
   if (!step)
     return {
       made,
-      error: new Failure(`the host does not say which step failed: ${stderr.trim() || 'no reason given'}`),
+      error: new Failure(`the host does not say which step failed: ${stderr.trim()}`),
     };
   if (step.do === 'rewrite' && code === changedMeanwhile)
     return { made, outdated: `${step.path} was changed by another program` };
