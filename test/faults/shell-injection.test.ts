@@ -113,6 +113,7 @@ const full = {
     time_servers: ['t.example'],
     postgresql_repository: 'http://p.example/pgdg',
     docker_root: { disk: '/dev/sdz', format: true },
+    container_subnet: '10.213.7.0/24',
     firewall: {
       json_rpc: ['0.0.0.0/0'],
       metrics: ['192.0.2.1'],

@@ -131,7 +131,9 @@ describe('Names that another user swaps while root uses them', () => {
       const steps = await stepsIn(place, kind);
       const before = listing(place.victim);
       const end = await attack(how, place);
-      for (let round = 0; round < rounds; round += 1) {
+      // On a busy machine the attacker is in the way nearly always: one change at least has to be made.
+      const goesOn = (round: number) => round < rounds || (counts.made === 0 && round < 40 * rounds);
+      for (let round = 0; goesOn(round); round += 1) {
         try {
           if (await makeSteps(host, ...steps)) counts.made += 1;
           else counts.refused += 1;
