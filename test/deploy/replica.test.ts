@@ -35,7 +35,7 @@ const addressOf = { 'rpc-1': '172.30.77.12', 'rpc-2': '172.30.77.13' } as const;
 const ownDisk = '/data/disk-of-state-db';
 const ownMount = `${ownDisk} /data/state-db none bind 0 0`;
 const withoutDisk = `
-  docker rm -f state-db >/dev/null 2>&1
+  docker rm -f state-db >/dev/null 2>&1 || :
   if mountpoint -q /data/state-db; then umount /data/state-db; fi
   sed -i '\\|^${ownDisk} |d' /etc/fstab
   rm -rf ${ownDisk} /data/state-db`;
