@@ -124,6 +124,6 @@ give the containers a network that nothing else uses: container_subnet in the in
   const [other] = await networksHaveTheirSubnets(await onRpc(own));
   expect(await unmet(other as Resource)).toBe(
     `network rpc-node has to be made again for container_subnet, and other containers are in it: guest
-take them out of it: docker network disconnect --force rpc-node guest`,
+take them out of it, and put them back after the deploy: docker network disconnect --force rpc-node guest`,
   );
 });
