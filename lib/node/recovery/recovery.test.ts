@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import recovery from '../../../roles/recovery.ts';
 import recoveryTarget from '../../../roles/recovery-target.ts';
-import { describeVerdict, drift } from '../../engine/resource/resource.ts';
+import { describeVerdict } from '../../engine/resource/resource.ts';
 import {
   type Answer,
   fakeHost,
