@@ -1,6 +1,6 @@
-import { command } from '../../engine/host/step.ts';
-import { job } from '../../engine/resource/job/job.ts';
-import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { Failure } from '../../engine/problem/problem.ts';
+import { runInUnit } from '../../engine/resource/job/job.ts';
+import { drift, type Work } from '../../engine/resource/resource.ts';
 import { resultsFolder } from '../backup/folders.ts';
 import { recoveryProgram } from '../backup/programs.ts';
 import { product } from '../server/product.ts';
@@ -13,15 +13,19 @@ import type { Variables } from '../variables/variables.ts';
  *
  * @param time as `AskedRecovery` has it
  */
-export function drillPasses(vars: Variables, time: string): Resource {
-  const unit = `${product}-drill`;
-  const passed = `${resultsFolder}/drill-passed`;
-  const drill = job(`a recovery drill to ${time} passes`, {
-    unit,
-    script: `exec ${recoveryProgram} drill ${dataFolder(vars, 'backup')}/drill ${time}\n`,
-    done: async (host) => ((await host.stat(passed)) ? ok : drift('it did not pass')),
-  });
-  // The result of an earlier drill would be taken for that of this one.
-  const aside = command`systemctl is-active --quiet ${unit}.service || [ ! -e ${passed} ] || mv ${passed} ${passed}.before`;
-  return { ...drill, check: async () => drift('it was not run yet', [aside]), provesItself: true };
+export function drillPasses(vars: Variables, time: string): Work {
+  const title = `a recovery drill to ${time} passes`;
+  const script = `exec ${recoveryProgram} drill ${dataFolder(vars, 'backup')}/drill ${time}\n`;
+  return {
+    name: title,
+    check: async () => drift('it was not run yet'),
+    provesItself: true,
+    async work(host) {
+      // Without `done`: its answer would be that of an earlier drill. The program puts the result of
+      // that one aside before it begins.
+      await runInUnit(host, { unit: `${product}-drill`, title, script });
+      if (await host.stat(`${resultsFolder}/drill-passed`)) return;
+      throw new Failure(`${title}: it did not pass`);
+    },
+  };
 }

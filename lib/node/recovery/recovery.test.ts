@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import recovery from '../../../roles/recovery.ts';
 import recoveryTarget from '../../../roles/recovery-target.ts';
-import { describeVerdict } from '../../engine/resource/resource.ts';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
+import { describeVerdict, drift } from '../../engine/resource/resource.ts';
 import {
   type Answer,
   fakeHost,
@@ -107,32 +109,26 @@ test('the staged files are served to the server alone, and only when they are of
   expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
 });
 
-test('a drill that passed before proves nothing', async () => {
-  const drill = (
-    await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })
-  )[0];
-  const passed = (exists: boolean) =>
-    fakeHost(
-      [
-        [/InvocationID/, 'ActiveState=inactive'],
-        [/./, ''],
-      ],
-      {
-        stat: async () => (exists ? rootsFile : undefined),
-        unit: async () => stoppedUnit,
-      },
-    );
-  // Its result is put aside before the drill.
-  expect(await drill?.check(passed(true))).toMatchObject({
-    note: 'it was not run yet',
-    change: [{ command: expect.stringMatching(/\|\| mv \S+\/drill-passed \S+\/drill-passed\.before$/) }],
-  });
-  await drill?.work?.(passed(true));
+test('a drill that passed before proves nothing: each one is run', async () => {
+  const [drill] = await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' });
+  const sent: string[] = [];
+  // The script of an earlier drill is there, and with `passed` its result.
+  const host = (passed: boolean) =>
+    fakeHost([[/./, 'ActiveState=inactive']], {
+      stat: async () => (passed ? rootsFile : undefined),
+      unit: async () => stoppedUnit,
+      read: async () => Buffer.from('exec recovery drill\n'),
+      run: shell(async (_, { stdin }) => {
+        sent.push(String(stdin));
+        return new Output(0, Buffer.from('ActiveState=inactive\n'), '');
+      }),
+    });
+  expect(await drill?.check(host(true))).toEqual(drift('it was not run yet'));
+  await drill?.work?.(host(true));
+  expect(sent).toEqual([expect.stringContaining('recovery drill /data/backup/drill latest')]);
   expect(drill?.provesItself).toBe(true);
-  const failing = (
-    await resources({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })
-  )[0];
-  await expect(failing?.work?.(passed(false))).rejects.toThrow('it did not pass');
+  await expect(drill?.work?.(host(false))).rejects.toThrow('it did not pass');
+  expect(sent).toHaveLength(2);
 });
 
 test('what is in the way is asked before the backup host copies anything, and room before the containers are stopped', async () => {
