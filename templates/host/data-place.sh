@@ -7,6 +7,14 @@ place_of_copy() {
   if mountpoint -q "$1"; then echo "$1/.rpc-node-copy"; else echo "$1.rpc-node-copy"; fi
 }
 
+# Prints the bytes that a copy for the data directory $1 may take: what is free, and what an interrupted copy has taken.
+room_for_copy() {
+  place=$(place_of_copy "$1")
+  taken=$(du -sx -B1 "$place" 2>/dev/null | cut -f1)
+  while [ ! -d "$place" ]; do place=$(dirname "$place"); done
+  echo $(($(df -P -B1 "$place" | awk 'END { print $4 }') + ${taken:-0}))
+}
+
 # Prints what the data directory $1 holds beside a copy that is not in its place yet.
 held_in() { find "$1" -mindepth 1 -maxdepth 1 ! -name .rpc-node-copy 2>/dev/null; }
 

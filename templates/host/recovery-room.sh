@@ -6,9 +6,4 @@
 set -u
 export LC_ALL=C
 said=$(rsync --recursive --dry-run --stats --no-human-readable --contimeout=30 --timeout=60 --password-file="$2" "$1" "$3") || exit
-copy=$(place_of_copy "$3")
-# What an interrupted run has fetched stays.
-there=$(du -sx -B1 "$copy" 2>/dev/null | cut -f1)
-while [ ! -d "$copy" ]; do copy=$(dirname "$copy"); done
-free=$(df -P -B1 "$copy" | awk 'END { print $4 }')
-echo "$(printf '%s\n' "$said" | sed -n 's/^Total file size: \([0-9]*\).*/\1/p') $((free + ${there:-0}))"
+echo "$(printf '%s\n' "$said" | sed -n 's/^Total file size: \([0-9]*\).*/\1/p') $(room_for_copy "$3")"

@@ -43,7 +43,7 @@ choose_backup() {
   [ -n "$backup" ] || fail "no whole base backup ended before $time: see barman list-backups state-db"
 }
 
-# A copy that the disk cannot hold is not begun. The log that a recovery to the time needs is counted unpacked.
+# A copy that the disk cannot hold does not start. The log that a recovery to the time needs is counted unpacked.
 need_room() {
   begin=$(sed -n 's/^begin_wal=//p' "$REPOSITORY/base/$backup/backup.info")
   segments=$(find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f ! -newermt "@$((until + 3600))" -printf '%f\n' 2>/dev/null |

@@ -44,14 +44,11 @@ EOF
 [ -z "$theirs" ] || [ "$theirs" = "$ours" ] ||
   fail "the database server sorts text by version $theirs of the C library, and $IMAGE has ${ours:-another one}: indexes of a copy would miss rows." \
     'Name one image for both by its digest (images.database), deploy the server, then this host'
-place=$copy
-while [ ! -d "$place" ]; do place=$(dirname "$place"); done
-# What an interrupted copy left is removed first. A twentieth for the log that the server writes meanwhile.
-there=$(du -sx -B1 "$copy" 2>/dev/null | cut -f1)
-free=$(($(df -P -B1 "$place" | awk 'END { print $4 }') + ${there:-0}))
+free=$(room_for_copy "$DATA")
+# A twentieth for the log that the server writes meanwhile.
 needed=$((size + size / 20))
 [ "$needed" -le "$free" ] ||
-  fail "there is no room for a copy in $place: it takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free"
+  fail "there is no room for a copy in $(dirname "$copy"): it takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free"
 
 docker rm -f "$container" >/dev/null 2>&1
 rm -rf "$copy"

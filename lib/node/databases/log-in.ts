@@ -106,9 +106,14 @@ export async function haveLoggedIn(host: Reader, services: Services): Promise<bo
 const hint =
   'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/secrets.md, "Rotate passwords")';
 
-/** Whether PostgreSQL lets nobody in for now: it starts or stops, or all its connections are taken. */
-export function isBusy(fatal: string): boolean {
-  return /^(the database system is |sorry, too many clients|remaining connection slots)/.test(fatal);
+/**
+ * Why PostgreSQL does not let a user in, from the last words of psql; undefined where it lets
+ * nobody in for now, as it starts, stops, or all its connections are taken, or does not answer.
+ */
+export function refusalIn(reason: string): string | undefined {
+  const [, fatal = ''] = /FATAL: +(.*)$/.exec(reason) ?? [];
+  const isBusy = /^(the database system is |sorry, too many clients|remaining connection slots)/.test(fatal);
+  return fatal === '' || isBusy ? undefined : fatal;
 }
 
 /** Unknown where a server does not answer, or the host has no psql. */
@@ -126,9 +131,9 @@ async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdic
     const login = logins[Number(number) - 1];
     if (!login) continue;
     const { of, server, address, port, credentials } = login;
-    const [, fatal] = /FATAL: +(.*)$/.exec(reason) ?? [];
-    if (fatal !== undefined && !isBusy(fatal)) {
-      refused.push(`${of} database at ${address}:${port} refuses ${credentials.user}: ${fatal}`);
+    const refusal = refusalIn(reason);
+    if (refusal !== undefined) {
+      refused.push(`${of} database at ${address}:${port} refuses ${credentials.user}: ${refusal}`);
     } else silent.push(`${server} answers at ${address}:${port}`);
   }
   if (refused.length > 0) return drift(refused.join('; '));

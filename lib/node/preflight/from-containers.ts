@@ -2,7 +2,7 @@ import { readScript } from '../../engine/host/script.ts';
 import { ok, type Resource, refused, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { haveLoggedIn, isBusy } from '../databases/log-in.ts';
+import { haveLoggedIn, refusalIn } from '../databases/log-in.ts';
 import { renderHost } from '../render/render.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
 import { chainsOf, type Place, stateDatabaseOf } from './places.ts';
@@ -130,10 +130,10 @@ function faultOf(
       hint: 'let packets of Docker\'s networks out: see the chain FORWARD of the host\'s firewall (docs/network.md, "Networks of containers")',
     };
   }
-  const [, fatal] = /FATAL: +(.*)$/.exec(answer.reason) ?? [];
-  if (fatal === undefined || isBusy(fatal)) return undefined;
+  const refusal = refusalIn(answer.reason);
+  if (refusal === undefined) return undefined;
   return {
-    what: `${place} refuses ${login?.user} from containers: ${fatal}`,
+    what: `${place} refuses ${login?.user} from containers: ${refusal}`,
     hint: 'compare credentials in the inventory with the database (docs/secrets.md, "Rotate passwords")',
   };
 }
