@@ -282,18 +282,15 @@ test('--watch on a terminal does not wait for a slow host, and ends with 130 on 
   expect(ended.output).toContain('1 not seen yet');
 });
 
+/** Arguments that look at one server each second. */
+const watchOfRpc1 = async () => [
+  ...['--inventory', await labDeployment(), '--no-color'],
+  ...['--watch', '--every', '1', '--limit', 'rpc-1'],
+];
+
 test('a check that Ctrl-C interrupts reports nothing about a host: the previous status stays on the terminal', async () => {
   let looks = 0;
-  const args = [
-    '--inventory',
-    await labDeployment(),
-    '--no-color',
-    '--watch',
-    '--every',
-    '1',
-    '--limit',
-    'rpc-1',
-  ];
+  const args = await watchOfRpc1();
   const look = async () => {
     if (++looks < 2) return undefined;
     process.emit('SIGTERM');
@@ -308,16 +305,7 @@ test('a check that Ctrl-C interrupts reports nothing about a host: the previous 
 
 test('--watch without a terminal prints each check once', async () => {
   let looks = 0;
-  const args = [
-    '--inventory',
-    await labDeployment(),
-    '--no-color',
-    '--watch',
-    '--every',
-    '1',
-    '--limit',
-    'rpc-1',
-  ];
+  const args = await watchOfRpc1();
   for (const json of [[], ['--json']]) {
     looks = 0;
     const statuses: Record<string, HostStatus> = {};

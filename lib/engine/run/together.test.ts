@@ -93,7 +93,7 @@ test('a change that is asked about, a large one, one of every host and the steps
     file(at('secret')).content(secretContent(`Password = "${large}"\n`, /Password/)),
     { ...touch(at('single')), everyHost: { name: 'true', check: async () => ok, hint: '' } },
     {
-      ...made(at('worked'), command`touch ${at('begun')}`),
+      ...made(at('worked'), command`touch ${at('started')}`),
       work: async (host) => void (await host.run`touch ${at('worked')}`),
     },
   ];
@@ -104,7 +104,7 @@ test('a change that is asked about, a large one, one of every host and the steps
     expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(Array(4).fill('changed'));
     expect(sentSteps(sent)).toEqual(steps.map((each) => each.map(plannedStep)));
     expect(readFileSync(at('secret'), 'utf8')).toBe(`Password = "${large}"\n`);
-    for (const name of ['plain', 'secret', 'single', 'worked', 'begun']) rmSync(at(name));
+    for (const name of ['plain', 'secret', 'single', 'worked', 'started']) rmSync(at(name));
   }
 });
 

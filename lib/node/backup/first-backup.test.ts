@@ -11,7 +11,7 @@ test('databases that the disk of the backup host cannot hold are not copied: tha
   const backupOf = (bytes: number) => {
     // In place of the connection to the server.
     writeFileSync(join(folder, 'runuser'), `#!/bin/sh\necho ${bytes}\n`, { mode: 0o755 });
-    const program = `#!/bin/sh\n: >${folder}/begun\n`;
+    const program = `#!/bin/sh\n: >${folder}/started\n`;
     for (const name of ['pg_receivewal', 'base-backup'])
       writeFileSync(join(folder, name), program, { mode: 0o755 });
     const env = {
@@ -26,7 +26,7 @@ test('databases that the disk of the backup host cannot hold are not copied: tha
   expect(backupOf(2 ** 60).stderr).toMatch(
     /^there is no room for a base backup in .*: the databases take \d+ MB, and \d+ MB are free$/m,
   );
-  expect(existsSync(join(folder, 'begun'))).toBe(false);
+  expect(existsSync(join(folder, 'started'))).toBe(false);
   expect(backupOf(1000).status).toBe(0);
-  expect(existsSync(join(folder, 'begun'))).toBe(true);
+  expect(existsSync(join(folder, 'started'))).toBe(true);
 });

@@ -9,7 +9,7 @@ const stopLimit = 120;
 /**
  * A container has been started since the begin of the run.
  *
- * @param begin of the run, by the clock of the host: milliseconds since 1970
+ * @param begin when the run began, by the clock of the host. Milliseconds since 1970
  */
 export function isRestarted(name: ServiceName, begin: number): Work {
   return {

@@ -12,8 +12,8 @@ const script = readScript(
 /** What a host has of Docker, by what is there and answers, whoever installed it. */
 export interface DockerThere {
   /**
-   * The system's own engine: its package, empty if no package has installed it; undefined if there
-   * is none.
+   * The package of the system's own engine, empty if no package has installed it. Undefined without
+   * an engine.
    */
   readonly engine: string | undefined;
   readonly client: boolean;
