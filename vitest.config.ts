@@ -99,13 +99,24 @@ export default defineConfig({
           hookTimeout: 1_200_000,
         },
       },
-      // Parts on real systems of their own: Docker, systemd, sshd, HAProxy, a browser. They may
-      // run beside the deployments.
+      // Parts on servers of their own, with Docker and systemd. They may run beside the
+      // deployments.
       {
         test: {
           name: 'parts',
-          include: ['test/{faults,gateway,kinds,report,ssh,terminal}/**/*.test.ts'],
+          include: ['test/{faults,kinds}/**/*.test.ts'],
           exclude: ['test/faults/long/**'],
+          fileParallelism: false,
+          testTimeout: 900_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      // Parts on this machine alone: sshd, HAProxy, a browser, a terminal. They may run beside all
+      // others.
+      {
+        test: {
+          name: 'services',
+          include: ['test/{gateway,report,ssh,terminal}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

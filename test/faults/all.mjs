@@ -19,7 +19,7 @@ const run = await $({
   nothrow: true,
   env: { ...process.env, FAULTS: 'all', FAULTS_SEED: seed },
 })`npx vitest run \
-  --project faults --project parts --project lab ${chosen.length > 0 ? chosen : ['test/faults']} --reporter=default --reporter=json --outputFile=${report}`;
+  --project faults --project parts --project services --project lab ${chosen.length > 0 ? chosen : ['test/faults']} --reporter=default --reporter=json --outputFile=${report}`;
 /** @type {{ testResults: { assertionResults: import('./results-page.mjs').Result[] }[] }} */
 const { testResults } = JSON.parse(await readFile(report, 'utf8'));
 await rm(report);
