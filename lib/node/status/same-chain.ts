@@ -21,7 +21,7 @@ import { divergedWords } from './words.ts';
  * @param from the state database, or the URL of json-rpc on the host
  */
 export function isOnTrustedChain(
-  component: 'sync' | 'json-rpc',
+  component: 'sync' | 'json-rpc' | 'state-db',
   from: SqlTarget | string,
   vars: Variables,
 ): Resource {
