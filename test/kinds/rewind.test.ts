@@ -227,7 +227,7 @@ test.each(['v3.1.0', 'v1.2.3'] as const)(
         { what: 'the way back' },
       ],
     });
-    await applyDrift(host(), { ...blocks, everyHost: undefined } as typeof blocks);
+    await applyDrift(host(), blocks);
     expect(contents()).toEqual(upTo15);
     expect(await blocks.check(host())).toEqual({ is: 'ok' });
     expect(notes()).toBe('6|rpc-node: rewound to block 15');
@@ -324,7 +324,7 @@ test('a layer 1 that has gone back is followed, when its number is typed; a shor
   );
   const deep = await rewind('1100');
   expect(await deep.allowed.check(host())).toEqual({ is: 'ok' });
-  await applyDrift(host(), { ...deep.blocks, everyHost: undefined } as typeof blocks);
+  await applyDrift(host(), deep.blocks);
   expect(contents()).toEqual([
     ...whole.slice(0, 5),
     'virtual 2',
