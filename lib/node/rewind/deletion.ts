@@ -29,7 +29,7 @@ export function deletionOf(rewind: Rewind, vars: Variables): Step {
  * second run that waited for the first deletes nothing. As the node does, it notes the reset in
  * state.trusted_reorg.
  */
-export function deletion({ layer1, layer2 }: Rewind): string {
+function deletion({ layer1, layer2 }: Rewind): string {
   return [
     'begin',
     "set local lock_timeout = '60s'",
