@@ -1,10 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Reader } from '../../lib/engine/host/host.ts';
 import { Output } from '../../lib/engine/host/output.ts';
@@ -17,57 +15,23 @@ import { localHost } from '../../lib/node/testing/local-host.ts';
 import { migrationsOf } from '../../lib/node/testing/migrations.ts';
 import { contextOf } from '../../lib/node/testing/role-context.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
+import { chainOf, fillState, serve } from './diverged-chains.ts';
 
 // What a rewind deletes, on a real PostgreSQL 15 with the migrations of the lab's node. Layer 2 has
 // blocks 0 to 30, three in each batch but the first; the trusted sequencer has others from a number on.
 
-const migrations = fileURLToPath(new URL('../../lab/standins/node/migrations/state', import.meta.url));
 const programs = mkdtempSync('/var/tmp/rewind-');
 let postgres: Postgres;
 
-/** A JSON-RPC server of a chain. */
-interface Chain {
-  url: string;
-  id: number;
-  newest: number;
-  /** The first block that it has and the state database has otherwise. */
-  parts: number;
-  asked: number;
-}
-const sequencer: Chain = { url: '', id: 686_868, newest: 40, parts: 18, asked: 0 };
-const layer1: Chain = { url: '', id: 202_401, newest: 1400, parts: 9999, asked: 0 };
-const servers: Server[] = [];
-
-function answer(chain: Chain, method: string, [block]: readonly string[] = []): unknown {
-  if (method === 'eth_chainId') return `0x${chain.id.toString(16)}`;
-  if (method === 'eth_blockNumber') return `0x${chain.newest.toString(16)}`;
-  chain.asked += 1;
-  const number = Number(block);
-  if (number > chain.newest) return null;
-  return { number: block, hash: hashOf(number, number < chain.parts), timestamp: '0x66000000' };
-}
-
-const hashOf = (block: number, isOurs: boolean) => `0x${isOurs ? 'a' : 'b'}${block}`;
-
-async function serve(chain: Chain): Promise<void> {
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (data) => (body += data));
-    request.on('end', () => {
-      const { method, params, id } = JSON.parse(body);
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: answer(chain, method, params) }));
-    });
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  chain.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const sequencer = chainOf(686_868, 40, 18);
+const layer1 = chainOf(202_401, 1400, 9999);
+let servers: readonly Server[] = [];
 
 beforeAll(async () => {
   postgres = await startPostgres('/var/tmp', { fsync: 'off' });
   const docker = '#!/bin/sh\ncase $1 in exec) shift 2; exec "$@" ;; *) exit 0 ;; esac';
   writeFileSync(join(programs, 'docker'), docker, { mode: 0o755 });
-  await Promise.all([serve(sequencer), serve(layer1)]);
+  servers = await Promise.all([serve(sequencer), serve(layer1)]);
 });
 
 afterAll(async () => {
@@ -78,30 +42,10 @@ afterAll(async () => {
 
 const sql = (statements: string) => postgres.sql('state_db', statements);
 
-function fill(names: readonly string[]): void {
-  postgres.sql('postgres', 'drop database if exists state_db with (force);\ncreate database state_db');
-  sql(names.map((name) => readFileSync(join(migrations, name), 'utf8')).join(';\n'));
-  sql(`insert into state.block (block_num, block_hash, received_at)
-      select n, '0xa' || n, to_timestamp(1.7e9) from unnest(array[1000, 1100, 1200, 1300, 1310]) n;
-    insert into state.exit_root (block_num, timestamp) select block_num, received_at from state.block;
-    insert into state.forced_batch (forced_batch_num, timestamp, block_num) values (1, now(), 1100);
-    insert into state.batch (batch_num, raw_txs_data, timestamp, forced_batch_num)
-      select n, '\\x01', to_timestamp(1.7e9 + n), case n when 3 then 1 end from generate_series(0, 10) n;
-    insert into state.virtual_batch (batch_num, block_num) values (1, 1000), (2, 1100), (3, 1200), (4, 1310);
-    insert into state.verified_batch (batch_num, block_num) values (1, 1100), (2, 1310);
-    insert into state.l2block (block_num, block_hash, received_at, created_at, batch_num)
-      select n, '0xa' || n, to_timestamp(1.7e9 + n), to_timestamp(1.7e9 + n + 1), (n + 2) / 3 from generate_series(0, 30) n;
-    insert into state.transaction (hash, encoded, l2_block_num) select '0xt' || n, '', n from generate_series(1, 30) n;
-    insert into state.receipt (tx_hash, block_num) select hash, l2_block_num from state.transaction;
-    insert into state.log (tx_hash, log_index, address, topic0) select hash, i, '0x1', '0x2' from state.transaction, generate_series(0, 1) i;
-    insert into state.proof (batch_num, batch_num_final) values (7, 8);
-    insert into state.sequences (from_batch_num, to_batch_num) values (5, 6)`);
-}
-
 beforeEach(() => {
   Object.assign(sequencer, { id: 686_868, newest: 40, parts: 18 });
   Object.assign(layer1, { id: 202_401, newest: 1400, parts: 9999 });
-  fill(migrationsOf['v3.1.0'].state);
+  fillState(postgres, migrationsOf['v3.1.0'].state);
 });
 
 const environment = () => ({
@@ -215,7 +159,7 @@ test('every foreign key on the way of a deletion cascades, but for one that is l
 test.each(['v3.1.0', 'v1.2.3'] as const)(
   'whole batches go with all that is theirs, and nothing else, in a database of %s',
   async (version) => {
-    fill(migrationsOf[version].state);
+    fillState(postgres, migrationsOf[version].state);
     const { allowed, blocks } = await rewind('15');
     expect(await allowed.check(host())).toEqual({ is: 'ok' });
     const seen = await blocks.check(host());
