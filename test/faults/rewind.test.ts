@@ -109,7 +109,27 @@ async function startServers() {
   return { postgres, urls: [sequencer.url, layer1.url], jsonRpc: (jsonRpc.address() as AddressInfo).port };
 }
 
-async function startEverything() {
+/** A gateway whose HAProxy is a stand-in: it sends nobody to a drained server. */
+const gatewayParts = `mkdir -p /usr/local/lib/rpc-node /var/lib/haproxy/drained
+  cat >/usr/local/lib/rpc-node/gateway.sh <<'END'
+${readFileSync(fileURLToPath(new URL('../../templates/host/gateway.sh', import.meta.url)), 'utf8')}
+END
+  cat >/usr/local/lib/rpc-node/gateway <<'END'
+#!/bin/sh
+echo "$1 $2" >>/run/turns
+exec sh /usr/local/lib/rpc-node/gateway.sh "$@"
+END
+  cat >/usr/local/lib/rpc-node/fleet <<'END'
+#!/bin/sh
+while IFS= read -r line && [ "\${#line}" -gt 1 ]; do :; done
+serves=true
+[ ! -e /var/lib/haproxy/drained/rpc-1 ] || serves=false
+printf 'HTTP/1.0 200 OK\r\n\r\n{"judged":true,"configuration":"","hosts":[{"host":"rpc-1","serves":%s,"fit":true,"reason":"drained","drained":null,"sessions":0}]}' $serves
+END
+  chmod 755 /usr/local/lib/rpc-node/*
+  setsid socat TCP-LISTEN:9101,bind=127.0.0.1,reuseaddr,fork EXEC:/usr/local/lib/rpc-node/fleet >/dev/null 2>&1 &`;
+
+async function startEverything({ hasGateway = false } = {}) {
   installForLightHosts();
   installMissing([['/usr/bin/socat', 'socat']]);
   const { postgres, urls, jsonRpc } = await startServers();
@@ -125,7 +145,9 @@ async function startEverything() {
     host_key: hostKey,
     identity_file: clientKey,
   });
+  const gateway = hasGateway ? await hostWith('gw-1', [], gatewayParts) : undefined;
   const file = await labDeployment([
+    ...(gateway ? [[['groups', 'gateway'], { 'gw-1': memberOf(gateway) }] as const] : []),
     [['groups', 'database'], { 'db-1': { ...memberOf(database), region: 'lab-1' } }],
     [['groups', 'rpc'], { 'rpc-1': memberOf(rpc) }],
     [['vars', 'network', 'trusted_sequencer_url'], urls[0]],
@@ -136,7 +158,7 @@ async function startEverything() {
   const run = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) =>
     // The program of the node, which knows its migrations, is not here.
     runPlaybookIn(environment, 'rewind', '-i', inventory, '--skip-role', 'known-migrations', ...args);
-  return { postgres, database, rpc, run };
+  return { postgres, database, rpc, gateway, run };
 }
 
 test('refused, planned, killed at every boundary, and done: never half of it, and sync starts once', async ({
@@ -202,4 +224,20 @@ test('refused, planned, killed at every boundary, and done: never half of it, an
   const again = await run({}, '--yes');
   expect(again.exitCode, again.output).toBe(0);
   expect(database.run('cat /run/starts')).toBe('sync\n');
+});
+
+test('behind a gateway json-rpc is restarted in its turn', async () => {
+  const { postgres, rpc, gateway, run } = await startEverything({ hasGateway: true });
+  const { exitCode, output } = await run({}, '--yes', '--to', '15');
+  expect(exitCode, output).toBe(0);
+  const order = [
+    'leaves the gateways',
+    'json-rpc has been started since the rewind',
+    'comes back to the gateways',
+  ];
+  const lines = output.split('\n').filter((line) => line.startsWith('rpc-1  changed'));
+  expect(lines.map((line) => order.findIndex((words) => line.includes(words)))).toEqual([0, 1, 2]);
+  expect(gateway?.run('cat /run/turns')).toBe('drain rpc-1\nundrain rpc-1\n');
+  expect(rpc.run('cat /run/starts')).toBe('json-rpc\n');
+  expect(postgres.sql('state_db', 'select max(block_num) from state.l2block')).toBe('40');
 });
