@@ -20,7 +20,7 @@ import { measured } from './measured.ts';
 const killer = fileURLToPath(new URL('./long/kill-at-boundary.mjs', import.meta.url));
 
 /** Of this machine, for its servers; light hosts reach it by their cable. */
-const outside = '203.0.113.77';
+const outside = `203.0.113.${1 + (process.pid % 250)}`;
 
 /**
  * Docker's command line. A file for each container has when it was started, and `running` or
