@@ -113,7 +113,7 @@ async function traceOf(role: Role<Variables>, context: Context<Variables>): Prom
 }
 
 /** What an operator asks for, which no deployment keeps. */
-const verbs = ['drained', 'gateway-without', 'removed', 'restarted'];
+const verbs = ['drained', 'gateway-without', 'removed', 'restarted', 'rewind'];
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length))

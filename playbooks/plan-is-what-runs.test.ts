@@ -67,6 +67,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   replica: ['replica'],
   'replica-firewall': ['replica'],
   'replica-source': ['database'],
+  rewind: ['database', 'rpc', 'replica'],
   snapshot: ['database'],
   'state-db': ['database'],
   'switch-from': ['replica'],

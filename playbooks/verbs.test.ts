@@ -11,6 +11,7 @@ const mistakes: readonly (readonly [string, readonly string[], string])[] = [
   ['restart', ['--component', 'jsonrpc'], '--component jsonrpc: unknown\n  did you mean json-rpc?\n'],
   ['switch', [], '--to is missing\n'],
   ['switch', ['--to', 'rpc-1'], '--to: lab-fleet has no host "rpc-1" in group database\n  known: db-1\n'],
+  ['rewind', ['--to', 'latest'], '--to latest: must be the number of a block\n'],
   ['remove', ['--host', 'rpc-7'], '--host: lab-fleet has no host "rpc-7" in group rpc'],
 ];
 

@@ -46,6 +46,7 @@ export default defineConfig({
           page('Change', '/change'),
           page('Upgrade', '/upgrade'),
           page('Recover', '/recover'),
+          page('Rewind', '/rewind'),
           page('Asked before', '/asked-before'),
           page('Network', '/network'),
           page('Check mode in CI', '/ci'),

@@ -221,6 +221,7 @@ export const wrongCommands: readonly string[] = [
   'recover -i one',
   'recover -i one --to-time yesterday',
   'recover -i one --to-time 2026-11-22T25:00:00Z',
+  'rewind -i one --to latest',
   'snapshot -i one',
   'snapshot -i one --to data',
   'snapshot -i one --to *:/data',

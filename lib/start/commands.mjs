@@ -89,6 +89,11 @@ export const commandGroups = [
         sentence: 'rebuild the Database+Sync server from the backup',
         example: '--to-time latest -i mainnet',
       },
+      {
+        name: 'rewind',
+        sentence: 'delete the blocks that the trusted sequencer does not have',
+        example: '-i mainnet --check',
+      },
     ],
   },
   {

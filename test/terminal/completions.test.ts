@@ -124,7 +124,7 @@ describe('bash', () => {
     [
       'commands of the installed program',
       ['rpc-playbooks', 're'],
-      ['recover', 'remove', 'render', 'report', 'restart'],
+      ['recover', 'remove', 'render', 'report', 'restart', 'rewind'],
     ],
     ['their options', ['npx', 'rpc-playbooks', 'snapshot', '--to'], ['--to']],
     ['inventories for them', ['rpc-playbooks', 'deploy', '-i', 'ma'], ['mainnet']],

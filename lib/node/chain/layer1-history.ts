@@ -10,7 +10,7 @@ import { type BlockPair, newestBlockPair } from './newest-block.ts';
  * Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer
  * blocks. Blocks.
  */
-const finalityDepth = 64;
+export const finalityDepth = 64;
 
 /**
  * The newest layer-1 block of the state database is one of layer 1. The synchronizer, given a

@@ -3,7 +3,7 @@ import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { noForeignSynchronizer, noOtherSynchronizer } from './single-sync.ts';
+import { noForeignSynchronizer, noOtherSynchronizer, noSynchronizer } from './single-sync.ts';
 
 const container = {
   raw: { NetworkSettings: { Networks: { rpc_node: { IPAddress: '172.18.0.2', IPPrefixLen: 16 } } } },
@@ -126,4 +126,41 @@ test.each([
   });
   const { check } = noForeignSynchronizer(await contextOf({}));
   expect(await check(host)).toEqual(drift(stranger('172.18.0.2')));
+});
+
+test('for a change of the database itself our own synchronizer may not run, either', async () => {
+  const { check } = noSynchronizer(await contextOf({}));
+  const database = (own: string, others: string, isRunning: boolean) =>
+    fakeHost(
+      [
+        [/synchronizers sync own/, others],
+        [/synchronizers sync ''/, own],
+      ],
+      {
+        name: 'db-1',
+        container: async () => ({ ...runningContainer, ...container, running: isRunning }),
+        sql: async () => ({ ok: true, rows: [] }),
+      },
+    );
+  const sync = 'container sync running';
+  expect(await check(database('', '', false), [], alone)).toEqual(ok);
+  expect(await check(database(sync, '', true), [], alone)).toEqual(unknownUntil('sync is stopped'));
+  const twin = 'container twin running';
+  expect(await check(database(twin, twin, true), [], alone)).toEqual(drift('the container twin is running'));
+  // What a killed run has begun goes on.
+  expect(await check(database('start 78', '', false), [], alone)).toEqual(
+    drift('the process 78 is about to start the container sync'),
+  );
+  const other = fakeHost([[/synchronizers sync ''/, sync]], { name: 'rpc-1' });
+  expect(await check(other, [], alone)).toEqual(drift('the container sync is running'));
+});
+
+test('a synchronizer on a replica is awaited in a switch to a host alone', async () => {
+  const context = await contextOf({
+    hosts: (all) => all.map((host) => (host.name === 'rpc-1' ? { ...host, groups: ['replica'] } : host)),
+  });
+  const replica = fakeHost([[/synchronizers/, 'container sync running']], { name: 'rpc-1' });
+  const seen = (to: string) => noOtherSynchronizer({ ...context, given: { to } }).check(replica, [], alone);
+  expect(await seen('db-1')).toEqual(unknownUntil('the former server has ended'));
+  expect(await seen('1234')).toEqual(drift('the container sync is running'));
 });

@@ -48,9 +48,30 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
 
 /** Whether a switch ends the synchronizer of a host before it starts another one. */
 function mayBeFormer({ hosts, given }: Deployment, name: string): boolean {
-  return (
-    given.to !== undefined && hosts.some((host) => host.name === name && host.groups.includes('replica'))
-  );
+  const isSwitch = hosts.some((host) => host.name === given.to);
+  return isSwitch && hosts.some((host) => host.name === name && host.groups.includes('replica'));
+}
+
+/**
+ * The condition for a change of the state database itself: no synchronizer runs on any host, and
+ * no other one is connected to the state database from another machine.
+ */
+export function noSynchronizer(deployment: Deployment): EveryHost {
+  const own = deployment.host.name;
+  const other = noOtherSynchronizer(deployment);
+  return {
+    name: 'no synchronizer runs',
+    check: async (host, ...asked) => {
+      const [elsewhere, here] = await Promise.all([
+        other.check(host, ...asked),
+        host.name === own ? noSynchronizerOn(host, false) : ok,
+      ]);
+      if (elsewhere.is === 'drift' || here.is !== 'drift') return elsewhere;
+      // The container that the run itself stops.
+      return (await host.container('sync'))?.running ? unknownUntil('sync is stopped') : here;
+    },
+    hint: other.hint,
+  };
 }
 
 /**

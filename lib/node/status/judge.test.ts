@@ -341,6 +341,19 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     ],
   ],
   [
+    'one of which the last words are known',
+    {
+      containers: jsonRpcIs({ restarts: 12, since: now - 4, made: now - 400 }),
+      log: { halted: undefined, lastError: undefined, ended: 'no space left on device' },
+    },
+    [
+      {
+        is: 'restarting',
+        says: 'json-rpc: does not stay up: restarted 12 times in 6 min 40 s, the last time 4.0 s ago; it ended with: no space left on device (a disk is full)',
+      },
+    ],
+  ],
+  [
     'a container was killed for its memory',
     { containers: jsonRpcIs({ status: 'exited', exitCode: 137, since: now - 60 }) },
     [

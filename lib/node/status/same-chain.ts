@@ -21,14 +21,14 @@ import { divergedWords } from './words.ts';
  * @param from the state database, or the URL of json-rpc on the host
  */
 export function isOnTrustedChain(
-  component: 'sync' | 'json-rpc',
+  component: 'sync' | 'json-rpc' | 'state-db',
   from: SqlTarget | string,
   vars: Variables,
 ): Resource {
   return checkedAgainAfter(
     expectation(`blocks of ${component} are those of the trusted sequencer`, {
       check: (host) => compareWithTrusted(host, component, from, vars.network.trusted_sequencer_url),
-      hint: 'check network.trusted_sequencer_url in the inventory; if it is right, restore a snapshot of its chain (snapshot.replace_existing)',
+      hint: 'check network.trusted_sequencer_url in the inventory; if it is right, rewind.mjs deletes the blocks that it does not have (docs/rewind.md)',
     }),
     component,
   );

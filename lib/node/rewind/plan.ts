@@ -1,0 +1,96 @@
+import { seconds } from '../../engine/output/units.ts';
+import { type Difference, ok, refused, type Verdict } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { counted } from '../../engine/text/counted.ts';
+import { backupHost } from '../backup/source.ts';
+import type { Variables } from '../variables/variables.ts';
+import type { Layer1Rewind, Layer2Rewind, Rewind } from './found.ts';
+
+/** A rewind by more has to be asked for by the number of its block. Seconds. */
+const longestUnasked = 24 * 3600;
+
+type Deployment = Pick<Context<Variables>, 'hosts' | 'given'>;
+
+/** What a rewind takes away, where it ends, and how it is undone. */
+export function differencesOf(rewind: Rewind, { hosts }: Deployment): readonly Difference[] {
+  const { layer1, layer2 } = rewind;
+  const backup = backupHost(hosts);
+  return [
+    ...(layer2 ? layer2Differences(layer2) : []),
+    ...(layer1 ? layer1Differences(layer1) : []),
+    {
+      what: 'the way back',
+      was: backup ? `the backup on ${backup.name}` : 'none: there is no backup',
+      wanted: backup
+        ? 'recover.mjs --to-time, with a time before this run'
+        : 'the blocks are synchronized again',
+    },
+  ];
+}
+
+function layer2Differences(rewind: Layer2Rewind): readonly Difference[] {
+  const { left, newest, common, wrong, firstBatch, lastBatch, virtual, made, written } = rewind;
+  const ofLayer1 = virtual > 0 ? `, ${virtual} of them on layer 1 already` : '';
+  return [
+    { what: 'newest block', was: String(newest), wanted: `${left.block} (${left.hash})` },
+    {
+      what: 'goes',
+      was: `${counted(newest - left.block, 'block')}, in batches ${firstBatch} to ${lastBatch}${ofLayer1}`,
+      wanted: 'the blocks of the trusted sequencer',
+    },
+    {
+      what: 'since',
+      was: `block ${wrong.block} (${wrong.hash}), made ${timeOf(made)}, written ${timeOf(written)}`,
+      wanted: `agrees up to block ${common}; a batch goes as a whole`,
+    },
+  ];
+}
+
+function layer1Differences({ newest, common, blocks, virtual }: Layer1Rewind): readonly Difference[] {
+  return [
+    { what: 'newest block of layer 1', was: String(newest), wanted: String(common) },
+    {
+      what: 'goes of layer 1',
+      was: `${counted(blocks, 'block')}, with ${virtual} virtual batches`,
+      wanted: 'what layer 1 has',
+    },
+  ];
+}
+
+function timeOf(since1970: number): string {
+  return new Date(since1970 * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/**
+ * Whether a rewind may be made: it ends at the block that the operator has typed, where one is
+ * needed.
+ *
+ * @param now seconds since 1970
+ */
+export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deployment, now: number): Verdict {
+  const to = layer2?.left.block ?? layer1?.common ?? 0;
+  const typed = `look at what goes, and type its number: --to ${to}`;
+  if (layer1?.forced !== undefined && layer1.forced < (layer2?.firstBatch ?? Number.POSITIVE_INFINITY))
+    return refused(
+      `batch ${layer1.forced} holds a forced batch of a block of layer 1 that would go`,
+      'restore a snapshot: the node cannot undo this, either',
+    );
+  if (given.to !== undefined) {
+    if (Number(given.to) === to) return ok;
+    return refused(`--to ${given.to} is not the newest block that would be left, which is ${to}`, typed);
+  }
+  if (backupHost(hosts) === undefined)
+    return refused(
+      `the rewind to block ${to} has no way back: the inventory has no host in group backup`,
+      typed,
+    );
+  const age = layer2 ? now - layer2.made : 0;
+  if (age > longestUnasked)
+    return refused(`block ${layer2?.wrong.block} is ${seconds(age)} old, more than a day`, typed);
+  return layer1
+    ? refused(
+        `blocks of layer 1 go, down to ${layer1.common}`,
+        `check network.l1_rpc_url first. If it is right, ${typed}`,
+      )
+    : ok;
+}

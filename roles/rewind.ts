@@ -1,0 +1,17 @@
+import { role } from '../lib/engine/resource/role.ts';
+import { stateIsRewound } from '../lib/node/rewind/database.ts';
+import { jsonRpcIsRewound, replicaIsRewound } from '../lib/node/rewind/readers.ts';
+import type { Variables } from '../lib/node/variables/variables.ts';
+
+/**
+ * The state database is back at the newest block that the trusted sequencer and layer 1 have, too;
+ * replicas have followed, and json-rpc has started since.
+ */
+export default role<Variables>('rewind', async (context) => {
+  const { groups } = context.host;
+  return [
+    ...(groups.includes('database') ? stateIsRewound(context) : []),
+    ...(groups.includes('replica') ? [replicaIsRewound(context)] : []),
+    ...(groups.includes('rpc') ? await jsonRpcIsRewound(context) : []),
+  ];
+});
