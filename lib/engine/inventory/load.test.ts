@@ -78,6 +78,7 @@ describe('a valid inventory', () => {
         user: undefined,
         hostKeys: [],
         jump: [],
+        client: undefined,
       },
       vars: { network: { kind: 'test', chain_id: 7 }, loud: false },
     });

@@ -31,4 +31,9 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** Time limit of one attempt. Seconds, default 15. */
   readonly timeout?: number | undefined;
+  /**
+   * Asks the operator for a password of a login, without showing what is typed. Without it nobody
+   * is asked.
+   */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
