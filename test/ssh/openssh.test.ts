@@ -210,7 +210,7 @@ test('a second factor by keyboard-interactive is asked for, by each client at fi
     // Nobody can be asked.
     expect(await said(own, { user, client })).toMatch(
       new RegExp(
-        `^db-1: ${user} could not log in at 127\\.0\\.0\\.1: a key was accepted, and the server wants more; the server offers: keyboard-interactive.*\\n.*no terminal to ask`,
+        `^db-1: ${user} could not log in at 127\\.0\\.0\\.1: a key was accepted, and the server wants more; the server offers: keyboard-interactive.*\\n.*nobody can be asked for a password`,
         's',
       ),
     );

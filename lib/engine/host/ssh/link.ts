@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
+import type { Ask } from '../../secret/ask.ts';
 import type { GivenLogin, SshConfig } from './ssh-config.ts';
 
 /** Gets what happens to a command. */
@@ -68,7 +69,7 @@ export interface LoginLimits {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
   /** Asks the operator without showing what is typed, where there is a terminal. */
-  readonly ask: ((question: string) => Promise<string>) | undefined;
+  readonly ask: Ask | undefined;
 }
 
 /** Logs in by the SSH library or by OpenSSH. */

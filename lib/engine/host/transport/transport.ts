@@ -1,3 +1,5 @@
+import type { Ask } from '../../secret/ask.ts';
+
 /** Limits after which a command is given up. */
 export interface RunLimits {
   /**
@@ -35,5 +37,5 @@ export interface ConnectOptions {
    * Asks the operator for a password of a login, without showing what is typed. Without it nobody
    * is asked.
    */
-  readonly ask?: ((question: string) => Promise<string>) | undefined;
+  readonly ask?: Ask | undefined;
 }

@@ -105,7 +105,8 @@ const noKeys: { readonly tried: readonly string[]; readonly unusable: readonly s
   unusable: [],
 };
 
-const noTerminal = 'there is no terminal to ask for a password on, and no program for that (SSH_ASKPASS)';
+const noTerminal =
+  'nobody can be asked for a password: there is no terminal, and no program for that (SSH_ASKPASS)';
 
 function errorOf(message: string, code?: string): SshError {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
