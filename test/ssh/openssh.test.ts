@@ -177,6 +177,15 @@ test('a key on a security token (PKCS#11), whose PIN is asked for', async () => 
   expect(await said(own, { identityFile: undefined })).toMatch(/root could not log in at 127\.0\.0\.1/);
 });
 
+/** An agent with a key: its socket. */
+function agentWith(key: string): string {
+  const socket = join(temporaryDirectory(), 'agent');
+  const agent = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
+  onTestFinished(() => void process.kill(Number(/AGENT_PID=(\d+)/.exec(agent)?.[1])));
+  execFileSync('ssh-add', ['-q', key], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: 'ignore' });
+  return socket;
+}
+
 /** A user of the machine with the password `right-password`, who may become root. */
 function newUser(): string {
   const user = `rpct${randomBytes(3).toString('hex')}`;
@@ -216,12 +225,7 @@ test('a second factor by keyboard-interactive is asked for, by each client at fi
     );
   }
   // A key of the agent.
-  const socket = join(temporaryDirectory(), 'agent');
-  const agent = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
-  onTestFinished(() => void process.kill(Number(/AGENT_PID=(\d+)/.exec(agent)?.[1])));
-  const environment = { ...process.env, SSH_AUTH_SOCK: socket };
-  execFileSync('ssh-add', ['-q', own.clientKey], { env: environment, stdio: 'ignore' });
-  sshConfig(`IdentityAgent ${socket}`, 'IdentityFile none');
+  sshConfig(`IdentityAgent ${agentWith(own.clientKey)}`, 'IdentityFile none');
   expect(await said(own, { user, identityFile: undefined }, ask)).toBe('in');
 });
 
@@ -320,10 +324,10 @@ test('two jump hosts in a row, each with options of its own', async () => {
   expect(await said(sshd, { ...through, jump: ['none'] })).toBe('in');
 });
 
-test('of the keys of inventory, agent and ssh_config that of the inventory is the first', async () => {
-  const [named, configured] = [newKey(), newKey()];
+test('the key of the inventory comes before those of ssh_config; OpenSSH tries those of the agent first', async () => {
+  const [named, held, configured] = [newKey(), newKey(), newKey()];
   const own = await sshdWith('LogLevel VERBOSE\nMaxAuthTries 20');
-  sshConfig(`IdentityFile ${configured}`);
+  sshConfig(`IdentityFile ${configured}`, `IdentityAgent ${agentWith(held)}`);
   const shown = (key: string) => /SHA256:\S+/.exec(execFileSync('ssh-keygen', ['-lf', key]).toString())?.[0];
   for (const client of [undefined, 'openssh'] as const) {
     const from = own.log().length;
@@ -335,7 +339,8 @@ test('of the keys of inventory, agent and ssh_config that of the inventory is th
         .slice(from)
         .matchAll(/Failed publickey .*(SHA256:\S+)/g),
     ];
-    expect(offered.map(([, key]) => key)).toEqual([shown(named), shown(configured)]);
+    const first = client ? [held, named] : [named, held];
+    expect(offered.map(([, key]) => key)).toEqual([...first, configured].map(shown));
   }
 });
 
