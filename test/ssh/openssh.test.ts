@@ -1,12 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
 import { processesWith, temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
 import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
+import type { ConnectOptions } from '../../lib/engine/host/transport/transport.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { describeProblem } from '../../lib/engine/problem/problem.ts';
 import { installMissing } from '../install-missing.ts';
@@ -287,6 +289,30 @@ test('one session at a time', async () => {
   expect(codes.map(({ code }) => code)).toEqual([1, 2, 3, 4, 5]);
 });
 
+test('a host that is silent, a name that is unknown, and Ctrl-C meanwhile', async () => {
+  const silent = createServer(() => {});
+  const port = await freePort();
+  await new Promise<void>((resolve) => silent.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  const connecting = (more: Partial<ConnectionSettings>, options: ConnectOptions) =>
+    connect('db-1', settingsFor(sshd, { client: 'openssh', ...more }), { retries: 0, ...options }).then(
+      () => expect.fail('connected'),
+      (error: unknown) => describeProblem(error as Unreachable),
+    );
+  expect(await connecting({ port }, { timeout: 1 })).toBe(
+    `db-1: no answer from 127.0.0.1 port ${port} within 1 s\n  is the host up, and does a firewall let us through?`,
+  );
+  expect(await connecting({ address: 'no-such-host.invalid' }, {})).toMatch(
+    /^db-1: the name no-such-host\.invalid is not known\n|^db-1: the name server did not answer/,
+  );
+  const interrupt = new AbortController();
+  const interrupted = connecting({ port }, { signal: interrupt.signal, timeout: 600 });
+  await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).not.toEqual([]), 60_000);
+  interrupt.abort();
+  expect(await interrupted).toBe('db-1: interrupted while connecting');
+  await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).toEqual([]), 60_000);
+});
+
 test('two jump hosts in a row, each with options of its own', async () => {
   const [outer, inner] = [await sshdWith('LogLevel VERBOSE'), await sshdWith('LogLevel VERBOSE')];
   const known = join(temporaryDirectory(), 'known');
@@ -314,7 +340,8 @@ test('two jump hosts in a row, each with options of its own', async () => {
   expect(await said(sshd, through)).toMatch(/^db-1 \(jump host outer\): the host key of .* is not known/);
   appendFileSync(known, line(outer));
   expect(await said(sshd, through)).toBe('in');
-  for (const jump of [outer, inner]) await vi.waitFor(() => expect(jump.log()).toMatch(/Accepted publickey/));
+  for (const jump of [outer, inner])
+    await vi.waitFor(() => expect(jump.log()).toMatch(/Accepted publickey/), 60_000);
   // The host does not answer the last jump host.
   const nowhere = await freePort();
   expect(await said(sshd, { ...through, port: nowhere })).toMatch(
@@ -332,7 +359,7 @@ test('the key of the inventory comes before those of ssh_config; OpenSSH tries t
   for (const client of [undefined, 'openssh'] as const) {
     const from = own.log().length;
     expect(await said(own, { identityFile: named, client })).toMatch(/could not log in/);
-    await vi.waitFor(() => expect(own.log().slice(from)).toContain(shown(configured)));
+    await vi.waitFor(() => expect(own.log().slice(from)).toContain(shown(configured)), 60_000);
     const offered = [
       ...own
         .log()
@@ -357,7 +384,7 @@ test('twenty hosts at once, and no ssh is left', async () => {
   );
   expect(printed).toEqual(hosts.map((name) => `${name}\n`));
   await Promise.all(connections.map((connection) => connection.close()));
-  await vi.waitFor(() => expect(processesWith(`-p ${own.port} -- 127.0.0.1`)).toEqual([]));
+  await vi.waitFor(() => expect(processesWith(`-p ${own.port} -- 127.0.0.1`)).toEqual([]), 60_000);
 });
 
 test('no ssh and no file is left where this program is killed', async () => {
@@ -369,7 +396,7 @@ test('no ssh and no file is left where this program is killed', async () => {
     program,
     `import { connect } from '${root}lib/engine/host/connection.ts';
 const connection = await connect('db-1', JSON.parse(process.argv[2]), { retries: 0 });
-connection.exec('sleep 600');
+connection.exec('sleep 60');
 await connection.exec('true');
 console.log('connected');
 `,
@@ -377,15 +404,16 @@ console.log('connected');
   const settings = JSON.stringify(settingsFor(own, { client: 'openssh' }));
   const running = spawn(process.execPath, ['--import', 'tsx', program, settings], {
     cwd: root,
-    env: { ...process.env, XDG_RUNTIME_DIR: temporary },
+    env: { ...process.env, TMPDIR: temporary },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise((resolve) => running.stdout.once('data', resolve));
-  expect(readdirSync(temporary)).toHaveLength(1);
+  const folders = () => readdirSync(temporary).filter((name) => name.startsWith('rpc-ssh-'));
+  expect(folders()).toHaveLength(1);
   expect(processesWith(`${temporary}/`).length).toBeGreaterThan(2);
   running.kill('SIGKILL');
-  await vi.waitFor(() => expect(processesWith(`${temporary}/`)).toEqual([]));
-  await vi.waitFor(() => expect(readdirSync(temporary)).toEqual([]));
+  await vi.waitFor(() => expect(processesWith(`${temporary}/`)).toEqual([]), 60_000);
+  await vi.waitFor(() => expect(folders()).toEqual([]), 60_000);
 });
 
 test('no value of the inventory is an argument of ssh, but address, user and port', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -40,10 +40,10 @@ export interface Master {
 
 /** A folder of this user alone, with a path that is short enough for a socket in it. */
 export function privateFolder(): string {
-  const usual = process.env.XDG_RUNTIME_DIR || tmpdir();
+  const usual = tmpdir();
   // ssh expands `%` and `$` in the path of its socket.
-  const base = usual.length > longestFolder || /[%$~]/.test(usual) ? '/tmp' : usual;
-  return mkdtempSync(join(base, 'rpc-ssh-'));
+  const isUsable = usual.length <= longestFolder && !/[%$~]/.test(usual) && existsSync(usual);
+  return mkdtempSync(join(isUsable ? usual : '/tmp', 'rpc-ssh-'));
 }
 
 /**
