@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
 import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
-import { processesWith, temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
+import {
+  processesWith,
+  standInFor,
+  temporaryDirectory,
+} from '../../lib/engine/host/testing/local-connection.ts';
 import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import type { ConnectOptions } from '../../lib/engine/host/transport/transport.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
@@ -305,12 +309,30 @@ test('a host that is silent, a name that is unknown, and Ctrl-C meanwhile', asyn
   expect(await connecting({ address: 'no-such-host.invalid' }, {})).toMatch(
     /^db-1: the name no-such-host\.invalid is not known\n|^db-1: the name server did not answer/,
   );
+  const closing = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'));
+  const other = await freePort();
+  await new Promise<void>((resolve) => closing.listen(other, '127.0.0.1', resolve));
+  onTestFinished(() => void closing.close());
+  expect(await connecting({ port: other }, {})).toMatch(/ended the connection before the login\n/);
   const interrupt = new AbortController();
   const interrupted = connecting({ port }, { signal: interrupt.signal, timeout: 600 });
   await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).not.toEqual([]), 60_000);
   interrupt.abort();
   expect(await interrupted).toBe('db-1: interrupted while connecting');
   await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).toEqual([]), 60_000);
+});
+
+test('a program ssh that connects to nothing, and none at all', async () => {
+  standInFor('ssh', '[ "$1" = -M ] && exit 1; exec /usr/bin/ssh "$@"');
+  expect(await said(sshd, { client: 'openssh' })).toMatch(
+    /^db-1: no SSH connection to 127\.0\.0\.1 port \d+: ssh ended without a word\n/,
+  );
+  const before = process.env.PATH;
+  onTestFinished(() => void vi.stubEnv('PATH', before));
+  vi.stubEnv('PATH', temporaryDirectory());
+  expect(await said(sshd, { client: 'openssh' })).toBe(
+    'db-1: there is no program ssh for ssh.client of the inventory\n  nothing was connected to. Install OpenSSH (openssh-client)',
+  );
 });
 
 test('two jump hosts in a row, each with options of its own', async () => {

@@ -790,3 +790,17 @@ test('a missing variable is reported at the inventory, although --set has other 
     /a\.yaml:1:1: network is missing/,
   );
 });
+
+test('none is the word for no jump host, and no jump host among others', async () => {
+  const jumping = (jump: string) =>
+    good.replace('{ address: 10.0.0.2 }', `{ address: 10.0.0.2, jump: ${jump}, client: openssh }`);
+  const here = await write({ 'a.yaml': `ssh: { jump: bastion }\n${jumping('none')}` });
+  const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+  expect(hosts.map(({ connection: { jump, client } }) => ({ jump, client }))).toEqual([
+    { jump: ['bastion'], client: undefined },
+    { jump: ['none'], client: 'openssh' },
+  ]);
+  expect(await complaints({ 'a.yaml': jumping('[none, bastion]') })).toEqual([
+    expect.stringMatching(/jump must be jump hosts, or the word none alone, without a list$/),
+  ]);
+});

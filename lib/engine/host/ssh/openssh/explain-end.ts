@@ -78,8 +78,7 @@ export function explainEnd(
   const login = loginIn(text, asks);
   if (login && (login.isRefused || reasons.length > 0))
     return explained(errorOf('authentication'), { ...login, words: reasons }, login);
-  if (reasons.length === 0 && /^kex_exchange_identification: /m.test(text))
-    return explained(errorOf('No response from server'));
+  if (!login && words.length > 0 && reasons.length === 0) return explained(errorOf('', 'ECONNRESET'));
   if (ended.test(words.at(-1) ?? ''))
     return new NetworkError(name, `the connection to ${config.host} broke off: ${words.join('; ')}`);
   return explained(errorOf(words.join('; ') || 'ssh ended without a word'));
