@@ -29,13 +29,14 @@ export async function openSsh(
   const hops = await hopsTo(name, connection, config);
   const { user } = config;
   const byOpenSsh = () => openChain(name, hops, logInByOpenSsh, options);
-  if (connection.client === 'openssh' || (await isBeyondLibrary(hops)))
+  // Without ssh there are no settings of it.
+  const hasSsh = config.settings.size > 0;
+  if (connection.client === 'openssh' || (hasSsh && (await isBeyondLibrary(hops))))
     return { transport: await byOpenSsh(), user };
   try {
     return { transport: await openChain(name, hops, logInByLibrary, options), user };
   } catch (error) {
-    // Without ssh there are no settings of it.
-    if (!(error instanceof BeyondLibrary) || config.settings.size === 0) throw error;
+    if (!(error instanceof BeyondLibrary) || !hasSsh) throw error;
     return { transport: await byOpenSsh(), user };
   }
 }
