@@ -36,6 +36,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['hosts', '{}'],
   ['ssh.usr', 'root'],
   ['ssh.jump', '"bastion host"'],
+  ['ssh.jump', '[none, bastion]'],
+  ['ssh.client', 'putty'],
   ['ssh.known_hosts', 'nowhere'],
   ['vars'],
   ['vars', 'text'],

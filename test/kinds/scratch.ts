@@ -82,6 +82,7 @@ function settingsOf({ address, user }: (typeof places)[number]): ConnectionSetti
     identityFile,
     knownHostsFile,
     jump: [],
+    client: undefined,
     becomePassword: undefined,
   };
 }

@@ -48,17 +48,20 @@ async function startDropbear() {
   return { port, hostKey: /^ssh-ed25519 \S+/m.exec(printed)?.[0] ?? '', clientKey };
 }
 
-test('dropbear, which ends at a command line of 9,000 bytes, runs scripts of any size', async () => {
-  const connection = await connect('db-1', settingsFor(await startDropbear()), { retries: 0 });
-  onTestFinished(() => connection.close());
-  const long = `#${'x'.repeat(200_000)}\n`;
-  for (const stdin of [undefined, '', 'in', 'in '.repeat(100_000)]) {
-    const { code, stdout } = await connection.exec(`${long}cat; exit 3`, { stdin });
-    expect([code, stdout.toString()]).toEqual([3, stdin ?? '']);
-  }
-  const reader = createReader(connection, 'db-1');
-  expect((await reader.$`: ${'y'.repeat(20_000)}; id -u`).text()).toBe('0');
-  const path = join(temporaryDirectory(), 'file');
-  await makeSteps(hostOver(connection), write(path, 'z'.repeat(300_000)));
-  expect((await reader.stat(path))?.size).toBe(300_000);
-});
+test.each([undefined, 'openssh'] as const)(
+  'dropbear, which ends at a command line of 9,000 bytes, runs scripts of any size (client: %s)',
+  async (client) => {
+    const connection = await connect('db-1', settingsFor(await startDropbear(), { client }), { retries: 0 });
+    onTestFinished(() => connection.close());
+    const long = `#${'x'.repeat(200_000)}\n`;
+    for (const stdin of [undefined, '', 'in', 'in '.repeat(100_000)]) {
+      const { code, stdout } = await connection.exec(`${long}cat; exit 3`, { stdin });
+      expect([code, stdout.toString()]).toEqual([3, stdin ?? '']);
+    }
+    const reader = createReader(connection, 'db-1');
+    expect((await reader.$`: ${'y'.repeat(20_000)}; id -u`).text()).toBe('0');
+    const path = join(temporaryDirectory(), 'file');
+    await makeSteps(hostOver(connection), write(path, 'z'.repeat(300_000)));
+    expect((await reader.stat(path))?.size).toBe(300_000);
+  },
+);

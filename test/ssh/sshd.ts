@@ -48,11 +48,11 @@ const traced = (directory: string) => [
 ];
 
 /**
- * @param extra additional lines of sshd_config
+ * @param extra lines of sshd_config that count before ours
  * @param options `isTraced`: whether `executed` has the arguments of all programs that it starts.
- * Needs strace
+ * Needs strace. `inNamespace`: shell that is run before it, in a mount namespace of its own
  */
-export async function startSshd(extra = '', { isTraced = false } = {}): Promise<Sshd> {
+export async function startSshd(extra = '', { isTraced = false, inNamespace = '' } = {}): Promise<Sshd> {
   const directory = mkdtempSync(join(tmpdir(), 'sshd-'));
   // The privilege separation directory of sshd.
   mkdirSync('/run/sshd', { recursive: true });
@@ -63,7 +63,8 @@ export async function startSshd(extra = '', { isTraced = false } = {}): Promise<
   const config = join(directory, 'config');
   writeFileSync(
     config,
-    `ListenAddress 127.0.0.1
+    `${extra}
+ListenAddress 127.0.0.1
 Port ${port}
 HostKey ${directory}/host
 AuthorizedKeysFile ${directory}/client.pub
@@ -74,13 +75,13 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 MaxStartups 100
-${extra}
 `,
   );
   execFileSync('chmod', ['-R', 'go+rX', directory]);
   execFileSync('chmod', ['600', join(directory, 'host'), join(directory, 'client')]);
   const [program = '', ...words] = [
     ...(isTraced ? traced(directory) : []),
+    ...(inNamespace ? ['unshare', '-m', 'sh', '-c', `${inNamespace} && exec "$@"`, 'sh'] : []),
     '/usr/sbin/sshd',
     '-D',
     '-e',

@@ -13,6 +13,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
  */
 const neverSaid = new Set([
   'unknown error',
+  'the host refuses a channel',
+  'the master of the connection has ended',
   'it is not as it should be',
   'COPY (\n\n) TO STDOUT;',
   '\\if :ERROR',

@@ -58,22 +58,27 @@ export async function withHosts(
   const forks = wholeNumber('--forks', given.forks, 9999) ?? 25;
   const timeout = wholeNumber('--timeout', given.timeout, 3600);
   const { inventory, chosen } = await givenHosts(given, true);
-  return connected(given['ask-become-pass'], async ({ becomePassword, signal: interrupt, closesAtEnd }) => {
-    const hosts = await mapWithForks(chosen, forks, async (host): Promise<Reached> => {
-      const { name } = host;
-      const start = performance.now();
-      try {
-        const session = closesAtEnd(await open(host, { becomePassword, interrupt, timeout }));
-        return { name, session, seconds: (performance.now() - start) / 1000 };
-      } catch (error) {
-        return { name, error };
-      }
-    });
-    if (interrupt.aborted) return exitCode.interrupted;
-    const code = await work({ inventory: inventory.name, hosts, forks, interrupt });
-    if (interrupt.aborted) return exitCode.interrupted;
-    return code === exitCode.converged && hosts.some((host) => 'error' in host) ? exitCode.unreachable : code;
-  });
+  return connected(
+    given['ask-become-pass'],
+    async ({ becomePassword, ask, signal: interrupt, closesAtEnd }) => {
+      const hosts = await mapWithForks(chosen, forks, async (host): Promise<Reached> => {
+        const { name } = host;
+        const start = performance.now();
+        try {
+          const session = closesAtEnd(await open(host, { becomePassword, ask, interrupt, timeout }));
+          return { name, session, seconds: (performance.now() - start) / 1000 };
+        } catch (error) {
+          return { name, error };
+        }
+      });
+      if (interrupt.aborted) return exitCode.interrupted;
+      const code = await work({ inventory: inventory.name, hosts, forks, interrupt });
+      if (interrupt.aborted) return exitCode.interrupted;
+      return code === exitCode.converged && hosts.some((host) => 'error' in host)
+        ? exitCode.unreachable
+        : code;
+    },
+  );
 }
 
 /** The hosts that were reached. */

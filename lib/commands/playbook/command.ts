@@ -70,10 +70,10 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
     for (const line of hostLines(hosts)) print(line);
     return exitCode.converged;
   }
-  return connected(options.askBecomePass, async ({ becomePassword, signal, interrupt }) => {
+  return connected(options.askBecomePass, async ({ becomePassword, ask, signal, interrupt }) => {
     const { timeout, own } = options;
     const open: Open<V> = (host) =>
-      dependencies.open(host, { becomePassword, interrupt: signal, timeout, own });
+      dependencies.open(host, { becomePassword, ask, interrupt: signal, timeout, own });
     const job = { playbook, options, plan, inventory, hosts, terminal };
     if (options.listTasks) return printTasks(job, open);
     const result = await performRun(job, open, { signal, interrupt });

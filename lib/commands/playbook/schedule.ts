@@ -34,6 +34,7 @@ export function scheduleCheck(args: readonly string[], dependencies: Dependencie
         hostKeys: [],
         knownHostsFile: undefined,
         jump: [],
+        client: undefined,
         becomePassword: undefined,
       };
       return {

@@ -1,4 +1,5 @@
-import { askPassword } from '../output/terminal.ts';
+import { askPassword, terminal } from '../output/terminal.ts';
+import type { Ask } from '../secret/ask.ts';
 import { Secret } from '../secret/secret.ts';
 import { interruption } from './interrupt.ts';
 
@@ -6,6 +7,8 @@ import { interruption } from './interrupt.ts';
 export interface Connected {
   /** From the operator. It overrides the inventory's. */
   readonly becomePassword: Secret | undefined;
+  /** Asks for a password of a login, where there is a terminal. */
+  readonly ask: Ask | undefined;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** Acts as a Ctrl-C. */
@@ -33,9 +36,28 @@ export async function connected<T>(
     return connection;
   };
   try {
-    return await work({ becomePassword, signal, interrupt, closesAtEnd });
+    return await work({
+      becomePassword,
+      ask: askUnlessInterrupted(interrupt),
+      signal,
+      interrupt,
+      closesAtEnd,
+    });
   } finally {
     await Promise.all(connections.map((connection) => connection.close()));
     release();
   }
+}
+
+/** Ctrl-C does not raise a signal while the terminal is read. */
+function askUnlessInterrupted(interrupt: () => void): Ask | undefined {
+  const asks = terminal();
+  return (
+    asks &&
+    ((question) =>
+      asks.hidden(question).catch((error: unknown) => {
+        interrupt();
+        throw error;
+      }))
+  );
 }

@@ -1,4 +1,5 @@
 import type { InventoryHost } from '../inventory/inventory.ts';
+import type { Ask } from '../secret/ask.ts';
 import type { Secret } from '../secret/secret.ts';
 import { connect } from './connection.ts';
 import { gatherFacts } from './facts/gather-facts.ts';
@@ -12,6 +13,8 @@ export interface OpenSessionOptions {
   readonly interrupt: AbortSignal;
   /** Time limit for an answer of the host. Seconds. */
   readonly timeout?: number | undefined;
+  /** Asks for a password of the login. Without it nobody is asked. */
+  readonly ask?: Ask | undefined;
 }
 
 /**
@@ -21,10 +24,10 @@ export interface OpenSessionOptions {
  */
 export async function openSession<V>(
   host: InventoryHost<V>,
-  { becomePassword, interrupt, timeout }: OpenSessionOptions,
+  { becomePassword, interrupt, timeout, ask }: OpenSessionOptions,
 ): Promise<Session> {
   const settings = becomePassword ? { ...host.connection, becomePassword } : host.connection;
-  const connection = await connect(host.name, settings, { signal: interrupt, timeout });
+  const connection = await connect(host.name, settings, { signal: interrupt, timeout, ask });
   try {
     return sessionOver(connection, await gatherFacts(createReader(connection, host.name)), interrupt);
   } catch (error) {

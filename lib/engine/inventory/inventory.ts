@@ -14,8 +14,12 @@ export interface ConnectionSettings {
   readonly identityFile: string | undefined;
   /** Used instead of the operator's own known_hosts. */
   readonly knownHostsFile: string | undefined;
-  /** Jump hosts in order, as `user@host:port`. */
+  /**
+   * Jump hosts in order, as `user@host:port`; the word `none` for none, also none of ssh_config.
+   */
   readonly jump: readonly string[];
+  /** The client that connects, where it is not chosen by itself. */
+  readonly client: 'openssh' | undefined;
   readonly becomePassword: Secret | undefined;
 }
 

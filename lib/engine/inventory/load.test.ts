@@ -78,6 +78,7 @@ describe('a valid inventory', () => {
         user: undefined,
         hostKeys: [],
         jump: [],
+        client: undefined,
       },
       vars: { network: { kind: 'test', chain_id: 7 }, loud: false },
     });
@@ -788,4 +789,18 @@ test('a missing variable is reported at the inventory, although --set has other 
   await expect(loadInventory(join(here, 'a.yaml'), schema, { over })).rejects.toThrow(
     /a\.yaml:1:1: network is missing/,
   );
+});
+
+test('none is the word for no jump host, and no jump host among others', async () => {
+  const jumping = (jump: string) =>
+    good.replace('{ address: 10.0.0.2 }', `{ address: 10.0.0.2, jump: ${jump}, client: openssh }`);
+  const here = await write({ 'a.yaml': `ssh: { jump: bastion }\n${jumping('none')}` });
+  const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+  expect(hosts.map(({ connection: { jump, client } }) => ({ jump, client }))).toEqual([
+    { jump: ['bastion'], client: undefined },
+    { jump: ['none'], client: 'openssh' },
+  ]);
+  expect(await complaints({ 'a.yaml': jumping('[none, bastion]') })).toEqual([
+    expect.stringMatching(/jump must be jump hosts, or the word none alone, without a list$/),
+  ]);
 });

@@ -247,6 +247,7 @@ function connectionSettings(host: HostSettings, ssh: SshSettings, file: string) 
     identityFile: beside(host.identity_file ?? ssh.identity_file),
     knownHostsFile: beside(host.known_hosts ?? ssh.known_hosts),
     jump: [host.jump ?? ssh.jump ?? []].flat(),
+    client: host.client ?? ssh.client,
   };
 }
 

@@ -84,8 +84,19 @@ const sshSettings = {
     .optional()
     .describe("Known host keys, relative to this file. Default: the operator's known_hosts"),
   jump: oneOrMore(jump)
+    .refine((jumps) => jumps === 'none' || ![jumps].flat().includes('none'), {
+      error: 'must be jump hosts, or the word none alone, without a list',
+    })
     .optional()
-    .describe("Jump hosts in order, user@host:port, one or a list. Default: the operator's ssh_config"),
+    .describe(
+      "Jump hosts in order, user@host:port, one or a list; none for a host that is reached without. Default: the operator's ssh_config",
+    ),
+  client: z
+    .enum(['openssh'])
+    .optional()
+    .describe(
+      'The client that connects: openssh. Default: OpenSSH where ssh_config, keys or the server need it, and else the SSH library',
+    ),
   become_password: secretReferenceSchema
     .optional()
     .describe(`Where the password for sudo is: ${secretReferenceKinds}`),

@@ -23,7 +23,26 @@ export function terminal(): Terminal | undefined {
   };
 }
 
+/** What draws on the terminal, and rests while a question is there. */
+interface Drawing {
+  pause(): void;
+  resume(): void;
+}
+
+const drawings = new Set<Drawing>();
+
+/**
+ * Keeps a question from being drawn over.
+ *
+ * @returns ends that
+ */
+export function restsForQuestions(drawing: Drawing): () => void {
+  drawings.add(drawing);
+  return () => void drawings.delete(drawing);
+}
+
 function ask(question: string, echo: Writable): Promise<string> {
+  for (const drawing of drawings) drawing.pause();
   process.stderr.write(wrappedFor(question, process.stderr));
   const lines = createInterface({ input: process.stdin, output: echo, terminal: true, historySize: 0 });
   return new Promise<string>((resolve, reject) => {
@@ -35,6 +54,7 @@ function ask(question: string, echo: Writable): Promise<string> {
     lines.once('close', () => reject(new Problem('interrupted', { code: exitCode.interrupted })));
   }).finally(() => {
     if (echo !== process.stderr) process.stderr.write('\n');
+    for (const drawing of drawings) drawing.resume();
   });
 }
 

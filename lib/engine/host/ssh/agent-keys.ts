@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import ssh2, { type ParsedKey } from 'ssh2';
+import { sshKeyFields, typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { publicBlob } from './key-file.ts';
 
 /**
@@ -27,4 +29,44 @@ export function agentWith(socket: string, wanted: readonly Buffer[]): ssh2.BaseA
 
 function blobOfIdentity(key: ssh2.KnownPublicKeys<ParsedKey>[number]): Buffer {
   return publicBlob('getPublicSSH' in key ? key : (key.pubKey as ParsedKey));
+}
+
+/** The request for all keys of an agent, and the type of its answer (draft-miller-ssh-agent, 4.4). */
+const listRequest = Buffer.from([0, 0, 0, 1, 11]);
+const listAnswer = 12;
+
+/** An agent on this machine answers within some milliseconds, or is not there. */
+const agentLimit = 5000;
+
+/**
+ * The types of all keys of an agent: the SSH library leaves out those that it cannot use.
+ *
+ * @returns nothing where no agent answers
+ */
+export async function agentKeyTypes(socket: string): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    let answer = Buffer.alloc(0);
+    const agent = connect(socket, () => agent.write(listRequest));
+    const end = () => {
+      agent.destroy();
+      resolve(answer[4] === listAnswer ? typesIn(answer.subarray(9)) : []);
+    };
+    agent.setTimeout(agentLimit, end);
+    agent.on('error', end).on('end', end);
+    agent.on('data', (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk]);
+      if (answer.length >= 4 && answer.length >= 4 + answer.readUInt32BE(0)) end();
+    });
+  });
+}
+
+/** The types of keys that follow one another, each with its comment. */
+function typesIn(keys: Buffer): readonly string[] {
+  const types: string[] = [];
+  for (let left = keys; left.length > 0; ) {
+    const { fields, rest } = sshKeyFields(left, 2);
+    types.push(typeOfBlob(fields[0] ?? Buffer.alloc(0)));
+    left = rest;
+  }
+  return types;
 }

@@ -1,13 +1,7 @@
 import { PassThrough, type Readable } from 'node:stream';
 import type { NodeSSH, SSHExecCommandResponse } from 'node-ssh';
 import type { ClientChannel } from 'ssh2';
-
-/** Gets what happens to a command. */
-export interface Listener {
-  onOpen(channel: ClientChannel): void;
-  onStdout(chunk: Buffer): void;
-  onStderr(chunk: Buffer): void;
-}
+import type { Listener } from './link.ts';
 
 /**
  * Reads a command line and runs it. `read` takes one byte at a time, so that what follows the line
@@ -15,12 +9,16 @@ export interface Listener {
  */
 const waitingShell = 'sh -c \'IFS= read -r c&&exec sh -c "$c"\'';
 
+interface ChannelListener extends Omit<Listener, 'onOpen'> {
+  onOpen(channel: ClientChannel): void;
+}
+
 /** Runs a command on a channel of its own. */
 export function runOnChannel(
   ssh: NodeSSH,
   line: string,
   stdin: Readable | undefined,
-  { onOpen, onStdout, onStderr }: Listener,
+  { onOpen, onStdout, onStderr }: ChannelListener,
 ): Promise<SSHExecCommandResponse> {
   // latin1 keeps every byte; the library decodes chunk by chunk, which breaks multi-byte
   // characters.

@@ -13,23 +13,16 @@ import {
 } from './known-hosts.ts';
 import { readRevokedKeys } from './revoked-keys.ts';
 import { rsaBits } from './rsa-bits.ts';
-import { commonOf } from './ssh-algorithms.ts';
+import { supportedHostKeys } from './ssh-algorithms.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-/**
- * The algorithms of the SSH library, in order of preference. RSA with SHA-1 is left out, as in
- * OpenSSH.
- */
-const supported = [
-  'ssh-ed25519',
-  'ecdsa-sha2-nistp256',
-  'ecdsa-sha2-nistp384',
-  'ecdsa-sha2-nistp521',
-  'rsa-sha2-512',
-  'rsa-sha2-256',
-];
-
 type HostKeySettings = Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>;
+
+/** A key as a host shows it, by OpenSSH without the key itself. */
+interface ShownKey extends Pick<HostKey, 'type'> {
+  readonly fingerprint: string;
+  readonly blob?: Buffer;
+}
 
 /**
  * Verifies the key of a host.
@@ -49,7 +42,7 @@ export function checkHostKey(name: string, config: SshConfig, settings: HostKeyS
      * Signature algorithms to offer, those of known keys first, so that the host shows a key that
      * can be compared.
      */
-    algorithms: algorithmsFor(name, config, trust),
+    algorithms: algorithmsFor(config, trust),
     /** Whether the key that the host shows is trusted. */
     accept(blob: Buffer): boolean {
       refusal = refusalOf(name, config, trust, { type: typeOfBlob(blob), blob }) ?? refusal;
@@ -77,12 +70,7 @@ function trustOf(name: string, config: SshConfig, { hostKeys, knownHostsFile }: 
   // An alias is a separate name: it has no port.
   const port = config.hostKeyAlias === undefined ? config.port : 22;
   const found = findKnownKeys(readKnownHosts(files), host, port);
-  const pinned = hostKeys.map((text) => {
-    const key = parseHostKey(text);
-    if (key) return key;
-    const what = `host_key in the inventory is not a host key: ${text}`;
-    throw new Unreachable(name, what, 'write it as: ssh-ed25519 AAAA…');
-  });
+  const pinned = pinnedKeys(name, hostKeys);
   const listed = config.revokedHostKeys === undefined ? [] : readRevokedKeys(name, config.revokedHostKeys);
   const revoked = [...found.revoked, ...listed];
   return {
@@ -93,32 +81,65 @@ function trustOf(name: string, config: SshConfig, { hostKeys, knownHostsFile }: 
   };
 }
 
-function algorithmsFor(name: string, { algorithms }: SshConfig, { known }: Trust): readonly string[] {
+/**
+ * @param name the host in errors
+ * @throws Unreachable for what is no key
+ */
+export function pinnedKeys(name: string, hostKeys: readonly string[]): readonly HostKey[] {
+  return hostKeys.map((text) => {
+    const key = parseHostKey(text);
+    if (key) return key;
+    const what = `host_key in the inventory is not a host key: ${text}`;
+    throw new Unreachable(name, what, 'write it as: ssh-ed25519 AAAA…');
+  });
+}
+
+/** Why OpenSSH does not trust the key of a host. */
+export function refusedKey(
+  hop: HostKeySettings & { readonly name: string; readonly config: SshConfig },
+  status: 'revoked' | 'changed' | 'unknown',
+  shown: ShownKey,
+): Unreachable {
+  const { name, config } = hop;
+  // A list of revoked keys in another format was read by ssh.
+  const trust = trustOf(name, { ...config, revokedHostKeys: undefined }, hop);
+  switch (status) {
+    case 'unknown':
+      return unknownKey(name, config, trust, shown);
+    case 'changed':
+      return changedKey(name, trust, shown);
+    case 'revoked': {
+      const files = [config.revokedHostKeys ?? [], trust.source].flat().join(' or ');
+      return revokedKey(name, trust, shown, `${files} has it`);
+    }
+  }
+}
+
+function algorithmsFor({ algorithms }: SshConfig, { known }: Trust): readonly string[] {
   const types = [...known.accepted, ...known.withoutPort].flatMap(({ type }) =>
     type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type],
   );
-  const wanted = algorithms.hostKeys;
-  const allowed = wanted ? commonOf(name, 'HostKeyAlgorithms', wanted, supported) : supported;
+  const allowed = algorithms.hostKeys ?? supportedHostKeys;
   const first = allowed.filter((algorithm) => types.includes(algorithm));
   return [...first, ...allowed.filter((algorithm) => !first.includes(algorithm))];
 }
 
 /** Why a host's key is not trusted. */
-function refusalOf(name: string, config: SshConfig, trust: Trust, shown: HostKey): Unreachable | undefined {
+function refusalOf(name: string, config: SshConfig, trust: Trust, key: HostKey): Unreachable | undefined {
   const { label, known, source, listed } = trust;
-  switch (hostKeyStatus(known, shown.blob)) {
+  const shown = { ...key, fingerprint: fingerprint(key.blob) };
+  switch (hostKeyStatus(known, key.blob)) {
     case 'unknown':
-      return unknownKey(name, config, label, source, shown);
+      return unknownKey(name, config, trust, shown);
     case 'changed':
-      return changedKey(name, label, source, known.accepted, shown);
+      return changedKey(name, trust, shown);
     case 'revoked': {
-      const isListed = listed.some((key) => key.blob.equals(shown.blob));
+      const isListed = listed.some(({ blob }) => blob.equals(key.blob));
       const where = isListed ? `${config.revokedHostKeys} has this key` : `${source} marks this key @revoked`;
-      const hint = `nothing was sent to it. ${where}; the host needs a new one`;
-      return new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
+      return revokedKey(name, trust, shown, where);
     }
     case 'known': {
-      const bits = rsaBits(shown.blob);
+      const bits = rsaBits(key.blob);
       if (bits === undefined || bits >= config.leastRsaBits) return undefined;
       const hint = `nothing was sent to it. RequiredRSASize of ssh_config is ${config.leastRsaBits}; the host needs another key`;
       return new Unreachable(name, `the host key of ${label} is an RSA key of ${bits} bits`, hint);
@@ -126,13 +147,12 @@ function refusalOf(name: string, config: SshConfig, trust: Trust, shown: HostKey
   }
 }
 
-function unknownKey(
-  name: string,
-  config: SshConfig,
-  label: string,
-  file: string,
-  shown: HostKey,
-): Unreachable {
+function revokedKey(name: string, { label }: Trust, shown: ShownKey, where: string): Unreachable {
+  const hint = `nothing was sent to it. ${where}; the host needs a new one`;
+  return new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
+}
+
+function unknownKey(name: string, config: SshConfig, { label, source }: Trust, shown: ShownKey): Unreachable {
   const port = config.port === 22 ? '' : `-p ${config.port} `;
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
@@ -140,27 +160,32 @@ function unknownKey(
     name,
     `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}`,
     `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, either
-    ssh-keyscan ${port}-t ${type} ${shellWord(config.host)} >> ${shellWord(file)}
+    ssh-keyscan ${port}-t ${type} ${shellWord(config.host)} >> ${shellWord(source)}
   or put it into the inventory
-    host_key: ${keyLine(shown)}`,
+    host_key: ${shownLine(shown)}`,
   );
 }
 
-function changedKey(name: string, label: string, source: string, known: readonly HostKey[], shown: HostKey) {
+function changedKey(name: string, { label, source, known }: Trust, shown: ShownKey): Unreachable {
   return new Unreachable(
     name,
     `THE HOST KEY OF ${label} HAS CHANGED. Somebody may intercept the connection, or the host was installed again.
   shown: ${describeKey(shown)}
-${known.map((key) => `  known: ${describeKey(key)}`).join('\n')}`,
+${known.accepted.map((key) => `  known: ${describeKey({ ...key, fingerprint: fingerprint(key.blob) })}`).join('\n')}`,
     `nothing was sent to it. Find out which it is; if the host really has a new key, replace the old one (${source}) with
-    ${keyLine(shown)}`,
+    ${shownLine(shown)}`,
   );
 }
 
-function describeKey({ type, blob }: HostKey): string {
-  return `${type} ${fingerprint(blob)}`;
+function describeKey(shown: ShownKey): string {
+  return `${shown.type} ${shown.fingerprint}`;
 }
 
-function keyLine({ type, blob }: HostKey): string {
+function shownLine({ type, blob }: ShownKey): string {
+  return blob ? keyLine({ type, blob }) : `${type} AAAA…, the line of ssh-keyscan`;
+}
+
+/** A key as known_hosts and the inventory have it. */
+export function keyLine({ type, blob }: HostKey): string {
   return `${type} ${blob.toString('base64')}`;
 }

@@ -25,8 +25,8 @@ export function readKnownHosts(files: readonly string[]): string {
 
 /**
  * The keys of a host in known_hosts, as sshd(8) describes it: plain, `[host]:port`, patterns with
- * `*`, `?` and `!`, hashed entries, several names a line, `@revoked`. Certificates
- * (`@cert-authority`) are not supported and are left out.
+ * `*`, `?` and `!`, hashed entries, several names a line, `@revoked`. Authorities of certificates
+ * are left out.
  */
 export function findKnownKeys(text: string, host: string, port: number): KnownKeys {
   const name = nameOfHost(host, port);
@@ -44,6 +44,15 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
     found[list].push({ type, blob: Buffer.from(base64, 'base64') });
   }
   return found;
+}
+
+/** Whether an authority of certificates may vouch for the host (`@cert-authority`). */
+export function hasAuthority(text: string, host: string, port: number): boolean {
+  return text.split('\n').some((line) => {
+    const [marker, hosts = ''] = line.trim().split(/\s+/);
+    const names = [nameOfHost(host, port), host];
+    return marker === '@cert-authority' && names.some((name) => matches(hosts, name));
+  });
 }
 
 /** A host as known_hosts names it. */

@@ -1,7 +1,7 @@
 /**
  * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's
- * and of Apple's, and what becomes of it here. An option that is not in these lists is refused,
- * unless it has ssh's own default.
+ * and of Apple's, and what becomes of it here. For an option that is not in these lists
+ * OpenSSH makes the connection, unless the option has ssh's own default.
  */
 
 /** What they say is done: by `ssh -G` itself, or with the connection. */
@@ -137,8 +137,8 @@ const harmless: readonly (readonly [why: string, options: readonly string[]])[] 
 /** Values that change nothing. */
 const isOff = (value: string) => /^(no|false|none)$/.test(value);
 
-/** What they say is not done, so a host with another value is refused. */
-const refused: Readonly<Record<string, (value: string) => boolean>> = {
+/** What the SSH library cannot do, so OpenSSH connects to a host with another value. */
+const beyondLibrary: Readonly<Record<string, (value: string) => boolean>> = {
   ProxyCommand: isOff,
   BindInterface: isOff,
   CheckHostIP: isOff,
@@ -149,25 +149,35 @@ const refused: Readonly<Record<string, (value: string) => boolean>> = {
   PreferredAuthentications: (value) => value.split(',').includes('publickey'),
   RekeyLimit: (value) => /^(0|default) (0|none)$/.test(value),
   LocalCommand: isOff,
-  RemoteCommand: isOff,
-  SessionType: (value) => value === 'default',
+  // ssh refuses the connection with the words of this option.
   RefuseConnection: isOff,
 };
 
-const byName = new Map([
-  ...[...followed, ...harmless.flatMap(([, options]) => options)].map(
-    (name) => [name.toLowerCase(), { name, isFine: () => true }] as const,
-  ),
-  ...Object.entries(refused).map(([name, isFine]) => [name.toLowerCase(), { name, isFine }] as const),
-]);
+/** With another value ssh itself runs no command that it is given, so such a host is refused. */
+const refused: Readonly<Record<string, (value: string) => boolean>> = {
+  RemoteCommand: isOff,
+  SessionType: (value) => value === 'default',
+};
 
-/**
- * An option as ssh_config(5) writes it, and whether a value of it changes nothing that is not done
- * here.
- */
+const always = () => true;
+
+const byName = new Map(
+  [
+    ...[...followed, ...harmless.flatMap(([, options]) => options)].map((name) => ({ name, isFine: always })),
+    ...[...Object.entries(beyondLibrary), ...Object.entries(refused)].map(([name, isFine]) => ({
+      name,
+      isFine,
+    })),
+  ].map(({ name, isFine }) => [name.toLowerCase(), { name, isFine, isRefusable: name in refused }] as const),
+);
+
+/** An option as ssh_config(5) writes it. */
 export interface SshOption {
   readonly name: string;
+  /** Whether a value of it changes nothing that the SSH library does not do. */
   isFine(value: string): boolean;
+  /** Whether OpenSSH cannot do it for us either. */
+  readonly isRefusable: boolean;
 }
 
 /**

@@ -17,9 +17,9 @@ import { refuseUnreadableConfig } from './unreadable-config.ts';
  *
  * @param name the host in errors
  * @param address an address, or a name from ssh_config
- * @param options `jumps`: whether the inventory names jump hosts
+ * @param options `jumps`: whether the inventory says how the host is reached
  * @throws Unreachable where ssh cannot read its configuration, with its own words, and for options
- * that are not followed here
+ * with which ssh runs no command
  */
 export async function resolveSshConfig(
   name: string,
@@ -40,8 +40,8 @@ export async function resolveSshConfig(
   if (own.end === 'missing') refuseUnreadConfig(name);
   const settings = settingsOf(name, address, own);
   const usual = parseSshSettings(withoutFiles.end === 'printed' ? withoutFiles.printed : '');
-  refuseOptions(name, address, { settings, usual, jumps });
-  return parseSshConfig(settings, { host: address, user, port, name, usual });
+  refuseOptions(name, address, settings);
+  return parseSshConfig(settings, { host: address, user, port, name, usual, jumps });
 }
 
 function settingsOf(name: string, address: string, ran: SshEnd): SshSettings {

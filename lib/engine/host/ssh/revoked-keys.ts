@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Unreachable } from '../connection-errors.ts';
 import { type HostKey, parseHostKey } from './known-hosts.ts';
+import { readText } from './read-text.ts';
 
 /** How a key revocation list of ssh-keygen -k begins. */
 const revocationList = 'SSHKRL\n\0';
@@ -9,8 +10,7 @@ const revocationList = 'SSHKRL\n\0';
  * The keys in a file of RevokedHostKeys: a line for each, `ssh-ed25519 AAAA…`.
  *
  * @param name the host in errors
- * @throws Unreachable for a file that cannot be read, as ssh then trusts no host either; for a key
- * revocation list
+ * @throws Unreachable for a file that cannot be read, as ssh then trusts no host either
  */
 export function readRevokedKeys(name: string, path: string): readonly HostKey[] {
   const refuse = (what: string, hint: string) =>
@@ -25,12 +25,6 @@ export function readRevokedKeys(name: string, path: string): readonly HostKey[] 
       'nothing was connected to: ssh trusts no host key either without it',
     );
   }
-  if (text.startsWith(revocationList)) {
-    throw refuse(
-      `${path} is a key revocation list of ssh-keygen -k, which is not supported here`,
-      'nothing was connected to. Write the revoked public keys into a file, a line for each, and name that',
-    );
-  }
   return text.split('\n').flatMap((line, index) => {
     if (/^\s*(#.*)?$/.test(line)) return [];
     const key = parseHostKey(line);
@@ -40,4 +34,9 @@ export function readRevokedKeys(name: string, path: string): readonly HostKey[] 
       'nothing was connected to. Write it as: ssh-ed25519 AAAA…',
     );
   });
+}
+
+/** Whether a file is a key revocation list. */
+export function isRevocationList(path: string): boolean {
+  return readText(path)?.startsWith(revocationList) ?? false;
 }

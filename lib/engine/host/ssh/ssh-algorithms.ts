@@ -1,5 +1,4 @@
 import constants from 'ssh2/lib/protocol/constants.js';
-import { Unreachable } from '../connection-errors.ts';
 import { differs, type SshSettings } from './ssh-settings.ts';
 
 /**
@@ -10,55 +9,50 @@ export interface SshAlgorithms {
   readonly kex?: readonly string[];
   readonly ciphers?: readonly string[];
   readonly macs?: readonly string[];
-  /** Of signatures with the host's key, not yet limited to those of the library. */
+  /** Of signatures with the host's key. */
   readonly hostKeys?: readonly string[];
-  /** Of signatures with a user's key, not yet limited either. */
+  /** Of signatures with a user's key, not limited to those of the library. */
   readonly userKeys?: readonly string[];
 }
 
+/**
+ * The algorithms of the SSH library for a host's key, in order of preference. RSA with SHA-1 is
+ * left out, as in OpenSSH.
+ */
+export const supportedHostKeys: readonly string[] = [
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'rsa-sha2-512',
+  'rsa-sha2-256',
+];
+
+/** Those of the SSH library, by the option of ssh_config in lower case. */
+export const supportedAlgorithms: ReadonlyMap<string, readonly string[]> = new Map([
+  ['kexalgorithms', constants.SUPPORTED_KEX],
+  ['ciphers', constants.SUPPORTED_CIPHER],
+  ['macs', constants.SUPPORTED_MAC],
+  ['hostkeyalgorithms', supportedHostKeys],
+]);
+
 const lists = [
-  ['kex', 'KexAlgorithms', constants.SUPPORTED_KEX],
-  ['ciphers', 'Ciphers', constants.SUPPORTED_CIPHER],
-  ['macs', 'MACs', constants.SUPPORTED_MAC],
+  ['kex', 'kexalgorithms'],
+  ['ciphers', 'ciphers'],
+  ['macs', 'macs'],
+  ['hostKeys', 'hostkeyalgorithms'],
 ] as const;
 
-/**
- * The algorithms of ssh_config, as far as the SSH library has them, in the order of ssh_config.
- *
- * @param name the host in errors
- * @throws Unreachable where the library has none of a list
- */
-export function algorithmsOf(name: string, settings: SshSettings, usual: SshSettings): SshAlgorithms {
+/** The algorithms of ssh_config, as far as the SSH library has them, in the order of ssh_config. */
+export function algorithmsOf(settings: SshSettings, usual: SshSettings): SshAlgorithms {
   const found: Record<string, readonly string[]> = {};
   const wanted = (option: string) =>
     differs(settings, usual, option) ? settings.get(option)?.[0]?.split(',') : undefined;
-  for (const [key, option, supported] of lists) {
-    const given = wanted(option.toLowerCase());
-    if (given) found[key] = commonOf(name, option, given, supported);
+  for (const [key, option] of lists) {
+    const given = wanted(option);
+    if (given) found[key] = given.filter((algorithm) => supportedAlgorithms.get(option)?.includes(algorithm));
   }
-  const hostKeys = wanted('hostkeyalgorithms');
-  if (hostKeys) found.hostKeys = hostKeys;
   const userKeys = wanted('pubkeyacceptedalgorithms') ?? wanted('pubkeyacceptedkeytypes');
   if (userKeys) found.userKeys = userKeys;
   return found;
-}
-
-/**
- * @param option as ssh_config writes it
- * @returns what both have, in the order of `given`
- * @throws Unreachable for nothing
- */
-export function commonOf(
-  name: string,
-  option: string,
-  given: readonly string[],
-  supported: readonly string[],
-): readonly string[] {
-  const common = given.filter((algorithm) => supported.includes(algorithm));
-  if (common.length > 0) return common;
-  throw new Unreachable(
-    name,
-    `ssh_config sets ${option} ${given.join(',')}, and none of them is supported here`,
-    `nothing was connected to. Supported are: ${supported.join(', ')}`,
-  );
 }

@@ -55,6 +55,8 @@ hostkeyalias db-key
     revokedHostKeys: undefined,
     leastRsaBits: 1024,
     algorithms: {},
+    isBeyondLibrary: false,
+    settings: expect.any(Map),
   });
 });
 

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { account } from '../../file/account.ts';
 import { Unreachable } from '../connection-errors.ts';
+import { hasOptionsBeyondLibrary } from './beyond-options.ts';
 import { algorithmsOf, type SshAlgorithms } from './ssh-algorithms.ts';
 import type { SshSettings } from './ssh-settings.ts';
 
@@ -32,6 +33,10 @@ export interface SshConfig {
   /** RSA keys of fewer bits are not used. */
   readonly leastRsaBits: number;
   readonly algorithms: SshAlgorithms;
+  /** Whether it needs what the SSH library cannot do. */
+  readonly isBeyondLibrary: boolean;
+  /** All of `ssh -G`; empty where there is no ssh. */
+  readonly settings: SshSettings;
 }
 
 /** Settings of the inventory. They have priority over ssh_config, like options of ssh. */
@@ -48,11 +53,13 @@ export interface AskedHost extends GivenLogin {
   readonly name: string;
   /** The settings of that ssh without any file. */
   readonly usual: SshSettings;
+  /** Whether the inventory says how the host is reached. */
+  readonly jumps?: boolean;
 }
 
 /**
  * @param settings of `ssh -G`; empty for the defaults
- * @throws Unreachable where the SSH library has none of the algorithms
+ * @throws Unreachable for an address of another IP version than AddressFamily
  */
 export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConfig {
   const first = (option: string) => settings.get(option)?.[0];
@@ -86,7 +93,9 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
     hostKeyAlias,
     revokedHostKeys: revoked === undefined ? undefined : expand(revoked),
     leastRsaBits: Number(first('requiredrsasize') ?? 1024),
-    algorithms: algorithmsOf(given.name, settings, given.usual),
+    algorithms: algorithmsOf(settings, given.usual),
+    isBeyondLibrary: hasOptionsBeyondLibrary(settings, given.usual, given.jumps ?? false),
+    settings,
   };
 }
 

@@ -98,11 +98,22 @@ function whyUnused(blob: Buffer, { leastRsaBits, algorithms: { userKeys } }: Ssh
   return isAccepted ? undefined : `is not of PubkeyAcceptedAlgorithms (it needs ${needed.join(' and ')})`;
 }
 
-function readNamedKey(name: string, path: string, held: readonly Buffer[] | undefined): KeyFile {
+/**
+ * The key file that the inventory names.
+ *
+ * @param held the keys of the agent
+ * @throws Unreachable where it is not there; where the private key cannot be used
+ */
+export function readNamedKey(
+  name: string,
+  path: string,
+  held: readonly Buffer[] | undefined,
+  isUsable = ({ why }: KeyFile) => why === undefined,
+): KeyFile {
   const file = readKeyFile(path);
   if (!file)
     throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
-  if (file.why === undefined || held?.some((key) => file.publicKey?.equals(key))) return file;
+  if (isUsable(file) || held?.some((key) => file.publicKey?.equals(key))) return file;
   const add = `ssh-add ${shellWord(path)}`;
   const unlock = held
     ? `add it to the agent: ${add}`

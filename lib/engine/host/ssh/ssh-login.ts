@@ -10,6 +10,7 @@ import type {
   ServerHostKeyAlgorithm,
 } from 'ssh2';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
+import { readable } from '../../text/printable.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
@@ -26,6 +27,9 @@ export interface SshConnection {
 
 /** The network failed: another attempt may succeed. */
 export class NetworkError extends Unreachable {}
+
+/** The server is in order, and the SSH library cannot log in there. */
+export class BeyondLibrary extends Unreachable {}
 
 /** The host answers, and accepts no more logins at this moment. */
 export class LoginThrottled extends NetworkError {}
@@ -54,7 +58,7 @@ export async function logIn(
   // 40 ms more.
   const socket = via ?? connectSocket(addressOf(config));
   const ssh = new NodeSSH();
-  const authentication = eachMethodOnce(credentials);
+  const authentication = eachMethodOnce(credentials, config.user);
   const abort = () => socket.destroy(new Error('interrupted'));
   signal?.addEventListener('abort', abort);
   const connecting = ssh.connect({
@@ -69,14 +73,13 @@ export async function logIn(
     authHandler: authentication.handler,
   });
   const ended = endOf(ssh);
+  const banner = bannerOf(ssh);
   try {
     await connecting;
   } catch (error) {
     socket.destroy();
-    throw (
-      check.refusal() ??
-      explain(name, config, credentials, authentication.offered(), error as SshError, timeout)
-    );
+    const seen = { ...authentication.seen(), words: banner() };
+    throw check.refusal() ?? explain(name, config, credentials, seen, error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
   }
@@ -96,17 +99,39 @@ export async function logIn(
  * Tries each method once, without the usual first question for what the host offers, which would
  * cost a round trip.
  */
-function eachMethodOnce({ methods }: Credentials) {
-  const left = [...methods];
-  let offered: readonly string[] = [];
+function eachMethodOnce({ methods }: Credentials, username: string) {
+  const left: unknown[] = [...methods];
+  // The library does not say what the host offers after keys of the agent; the answer to `none`
+  // does. If it is without keys by then, the host has accepted one.
+  const triesAgent = methods.some((method) => typeof method === 'object' && method.type === 'agent');
+  if (triesAgent) left.push({ type: 'none', username });
+  const seen = { offered: [] as readonly string[], isPartial: false };
   return {
-    handler: ((offers: readonly string[] | null, _partial: unknown, next: (method: unknown) => void) => {
-      offered = offers ?? offered;
+    handler: ((
+      offers: readonly string[] | null,
+      isPartial: boolean | null,
+      next: (method: unknown) => void,
+    ) => {
+      seen.offered = offers ?? seen.offered;
+      seen.isPartial ||= isPartial === true || (triesAgent && offers?.includes('publickey') === false);
       next(left.shift() ?? false);
     }) as unknown as AuthHandlerMiddleware,
-    /** What the host offers, in its words. */
-    offered: () => offered,
+    seen: (): Pick<Seen, 'offered' | 'isPartial'> => seen,
   };
+}
+
+/** What the server says before a login, in lines. */
+function bannerOf({ connection }: NodeSSH): () => readonly string[] {
+  const lines: string[] = [];
+  connection?.on('banner', (text) => {
+    lines.push(
+      ...readable(text)
+        .split('\n')
+        .map((line) => line.trimEnd())
+        .filter(Boolean),
+    );
+  });
+  return () => lines;
 }
 
 /** Why a connection ended, once it has. */
@@ -145,23 +170,42 @@ function algorithmsOf(
 }
 
 /** Errors of the SSH library have the level at which they occurred. */
-interface SshError extends Error {
+export interface SshError extends Error {
   readonly level?: string;
   readonly code?: string | number;
 }
 
-function explain(
+/** What the server showed of itself before a login failed. */
+export interface Seen {
+  /** The methods of login that it offers, in its words. */
+  readonly offered: readonly string[];
+  /** Whether it accepted a key, and wants more. */
+  readonly isPartial?: boolean;
+  /** What it said, in lines. */
+  readonly words?: readonly string[];
+}
+
+/** The keys of a login that failed. */
+type Tried = Pick<Credentials, 'tried' | 'unusable'>;
+
+/**
+ * Why there is no login.
+ *
+ * @param error of the SSH library, or in its form
+ * @param seconds the time limit
+ */
+export function explain(
   name: string,
   config: SshConfig,
-  credentials: Credentials,
-  offered: readonly string[],
+  credentials: Tried,
+  seen: Seen,
   error: SshError,
   seconds: number,
 ): Unreachable {
   const where = `${config.host} port ${config.port}`;
   const retry = (what: string, hint?: string) => new NetworkError(name, what, hint, error);
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
-    return loginRefused(name, config, credentials, offered, error);
+    return loginRefused(name, config, credentials, seen, error);
   }
   switch (error.code) {
     case 'ECONNREFUSED':
@@ -182,11 +226,14 @@ function explain(
     }
   }
   // The library's messages for a connection that the host closed, before its first packet or
-  // after.
+  // after. sshd resets a connection that it has not read.
   if (
+    error.code === 'ECONNRESET' ||
     error.message === 'No response from server' ||
     /^Connection lost before handshake/.test(error.message)
   ) {
+    // It has words in the middle of a login alone.
+    if (seen.words?.length) return loginRefused(name, config, credentials, seen, error);
     const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
     return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
   }
@@ -197,34 +244,52 @@ function explain(
     );
   }
   if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
-  return new Unreachable(name, `no SSH connection to ${where}: ${error.message}`, tryByHand(config), error);
+  const what = `no SSH connection to ${where}: ${error.message}${said(seen)}`;
+  const Refusal = /no matching /.test(error.message) ? BeyondLibrary : Unreachable;
+  return new Refusal(name, what, tryByHand(config), error);
 }
 
-/**
- * @param offered the authentication methods that the server still offers, in its words
- */
+/** A login that was refused. Beside the server's own words there is no guess. */
 function loginRefused(
   name: string,
   config: SshConfig,
-  { tried, unusable }: Credentials,
-  offered: readonly string[],
+  { tried, unusable }: Tried,
+  seen: Seen,
   error: SshError,
 ): Unreachable {
-  const takesKeys = offered.length === 0 || offered.includes('publickey');
-  const takesPasswords = offered.includes('password') || offered.includes('keyboard-interactive');
-  const add = takesPasswords
-    ? `copy a public key there: ssh-copy-id ${destination(config)}`
-    : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
-  const advice = takesKeys ? add : 'allow keys in its sshd_config: PubkeyAuthentication yes';
+  const { offered, isPartial, words = [] } = seen;
+  const who = `${config.user} could not log in at ${config.host}`;
+  const offers = offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : '';
+  if (isPartial) {
+    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}`;
+    return new BeyondLibrary(name, what, [tryByHand(config), ...unusable].join('; '), error);
+  }
+  // The server numbers its reasons to disconnect.
+  const reasons = typeof error.code === 'number' ? [...words, error.message] : words;
+  const advice = reasons.length > 0 ? [] : [adviceFor(config, offered)];
   return new Unreachable(
     name,
-    `${config.user} could not log in at ${config.host}: no key was accepted (tried: ${tried.join(', ')})${
-      offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : ''
-    }`,
-    [advice, tryByHand(config), ...unusable].join('; '),
+    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}`,
+    [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
 }
+
+function adviceFor(config: SshConfig, offered: readonly string[]): string {
+  if (offered.length > 0 && !offered.includes('publickey'))
+    return 'allow keys in its sshd_config: PubkeyAuthentication yes';
+  return offered.includes('password') || offered.includes('keyboard-interactive')
+    ? `copy a public key there: ssh-copy-id ${destination(config)}`
+    : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+}
+
+/** The last words of a server. */
+function said({ words = [] }: Pick<Seen, 'words'>): string {
+  return words.length > 0 ? `\n  the server says: ${words.slice(-mostWords).join('\n  ')}` : '';
+}
+
+/** Lines. */
+const mostWords = 12;
 
 function noKey(name: string, config: SshConfig, { unusable }: Credentials): Unreachable {
   const advice = [

@@ -1,13 +1,10 @@
 import { constants } from 'node:os';
-import { Readable } from 'node:stream';
-import type { SSHExecCommandResponse } from 'node-ssh';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
 import { ConnectionLost, shellNeverStarted, Unreachable } from '../connection-errors.ts';
 import type { RunLimits, Transport } from '../transport/transport.ts';
 import { createWatchdog, type Watchdog } from '../transport/watchdog.ts';
-import { type Listener, openAhead, runOnChannel } from './channel.ts';
-import type { SshConnection } from './ssh-login.ts';
+import { type AnyWay, ChannelRefused, type CommandEnd, type Login, type Open } from './link.ts';
 
 /**
  * sshd allows ten channels, frees those of ended commands late, and others may share the account.
@@ -20,12 +17,6 @@ const maxChannels = 3;
  */
 const laterStartLimit = 60;
 
-/** Where a channel takes longer to open, the next ones are opened ahead. Milliseconds. */
-const farAway = 20;
-
-/** To open one takes two round trips, and a quick command one. */
-const channelsAhead = 2;
-
 /**
  * Runs commands over a logged-in connection.
  *
@@ -34,14 +25,14 @@ const channelsAhead = 2;
  */
 export function transportOver(
   name: string,
-  chain: readonly SshConnection[],
+  chain: readonly Pick<Login<AnyWay>, 'open' | 'ended'>[],
   close: () => Promise<void>,
   firstStartLimit: number,
 ): Transport {
   const last = chain.at(-1);
   if (!last) throw new RangeError('an empty chain');
   const limit = pLimit(maxChannels);
-  const open = channelsOf(last);
+  const { open } = last;
   let startLimit = firstStartLimit;
   let givenUp: string | undefined;
   const lost = (cause?: unknown) => {
@@ -62,13 +53,13 @@ export function transportOver(
     const running = pRetry(() => exec(name, open, line, input, { ...limits, startLimit, watchdog }), {
       retries: 5,
       minTimeout: 100,
-      shouldRetry: ({ error }) => isChannelRefused(error) && limit.activeCount === 1,
+      shouldRetry: ({ error }) => error instanceof ChannelRefused && limit.activeCount === 1,
     });
     try {
       return await watchdog.guard(running);
     } catch (error) {
       if (error instanceof Unreachable || error instanceof ConnectionLost) throw error;
-      if (!isChannelRefused(error)) throw lost(error);
+      if (!(error instanceof ChannelRefused)) throw lost(error);
       if (limit.activeCount === 1) {
         const hint = 'its sshd_config has to allow a session (MaxSessions)';
         throw new Unreachable(name, 'the host accepts the login, and refuses to run a command', hint, error);
@@ -82,61 +73,14 @@ export function transportOver(
   return {
     close,
     async run(...command) {
-      let result: SSHExecCommandResponse | undefined;
+      let result: CommandEnd | undefined;
       while (!result) result = await limit(() => tryRun(...command));
       const code = result.code ?? codeOfSignal(result.signal);
       // Without exit code and signal the end of the command is unknown.
       if (code === undefined) throw lost();
       startLimit = laterStartLimit;
-      return {
-        code,
-        stdout: Buffer.from(result.stdout, 'latin1'),
-        stderr: Buffer.from(result.stderr, 'latin1'),
-      };
+      return { code, stdout: result.stdout, stderr: result.stderr };
     },
-  };
-}
-
-type Open = (line: string, input: Buffer | undefined, listener: Listener) => Promise<SSHExecCommandResponse>;
-
-/** Runs each command on a channel that was opened ahead, or else on a channel of its own. */
-function channelsOf({ ssh }: SshConnection): Open {
-  const ahead = new Set<ReturnType<typeof openAhead>>();
-  let isRefused = false;
-  const refuse = () => {
-    isRefused = true;
-    for (const one of ahead) one.close();
-    ahead.clear();
-  };
-  const openNext = () => {
-    while (!isRefused && ahead.size < channelsAhead) {
-      const one = openAhead(ssh);
-      ahead.add(one);
-      one.ended.then(() => ahead.delete(one), refuse);
-    }
-  };
-  return async (line, input, listener) => {
-    for (const one of ahead) {
-      const waiting = one.run(line, input, listener);
-      if (!waiting) continue;
-      ahead.delete(one);
-      openNext();
-      return waiting;
-    }
-    let isOpen = false;
-    const onOpen: Listener['onOpen'] = (channel) => {
-      isOpen = true;
-      listener.onOpen(channel);
-    };
-    // What has arrived already is handled first: this process may be slow, and the host near.
-    setTimeout(() => setImmediate(() => isOpen || openNext()), farAway).unref();
-    try {
-      return await runOnChannel(ssh, line, input && Readable.from([input]), { ...listener, onOpen });
-    } catch (error) {
-      // Those that wait may be too many.
-      if (isChannelRefused(error)) refuse();
-      throw error;
-    }
   };
 }
 
@@ -151,7 +95,7 @@ function exec(
   line: string,
   input: Buffer | undefined,
   limits: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
-): Promise<SSHExecCommandResponse> {
+): Promise<CommandEnd> {
   const { startMarker, startLimit, watchdog, onOutput } = limits;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -177,14 +121,6 @@ function exec(
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });
-}
-
-/**
- * The host refused one more channel, which happens while ended ones are not freed yet. Nothing was
- * run.
- */
-function isChannelRefused(error: unknown): boolean {
-  return error instanceof Error && 'reason' in error && /Channel open failure/.test(error.message);
 }
 
 /** As in a shell: 128 and the signal's number. */

@@ -1,17 +1,21 @@
-import type { Duplex } from 'node:stream';
 import pLimit, { type LimitFunction } from 'p-limit';
 import pRetry from 'p-retry';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { ConnectOptions, Transport } from '../transport/transport.ts';
-import { resolveSshConfig } from './resolve-ssh-config.ts';
+import { isBeyondLibrary } from './beyond-library.ts';
+import { hopsTo, notForwarded } from './hops.ts';
+import { logInByLibrary } from './library-login.ts';
+import type { AnyWay, Hop, LogIn, Login, LoginLimits } from './link.ts';
+import { logInByOpenSsh } from './openssh/openssh-login.ts';
 import type { SshConfig } from './ssh-config.ts';
-import { LoginThrottled, logIn, NetworkError, type SshConnection } from './ssh-login.ts';
+import { BeyondLibrary, LoginThrottled, NetworkError } from './ssh-login.ts';
 import { transportOver } from './ssh-transport.ts';
 
 /**
- * Connects by SSH, through jump hosts if there are any. Tries again after a network failure, never
- * after a refused login or a wrong host key.
+ * Connects by SSH, through jump hosts if there are any: by the SSH library, or by OpenSSH where
+ * the inventory says so, or where ssh_config, keys or the server need what the library cannot.
+ * Tries again after a network failure, never after a refused login or a wrong host key.
  *
  * @param config the operator's ssh_config for the host
  * @throws Unreachable
@@ -20,32 +24,54 @@ export async function openSsh(
   name: string,
   connection: ConnectionSettings,
   config: SshConfig,
-  { retries = 2, signal, timeout = 15 }: ConnectOptions,
+  options: ConnectOptions,
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
-  const jumps = await resolveJumps(name, connection.jump.length > 0 ? connection.jump : config.jump);
+  const hops = await hopsTo(name, connection, config);
+  const { user } = config;
+  const byOpenSsh = () => openChain(name, hops, logInByOpenSsh, options);
+  // Without ssh there are no settings of it.
+  const hasSsh = config.settings.size > 0;
+  if (connection.client === 'openssh' || (hasSsh && (await isBeyondLibrary(hops))))
+    return { transport: await byOpenSsh(), user };
+  try {
+    return { transport: await openChain(name, hops, logInByLibrary, options), user };
+  } catch (error) {
+    if (!(error instanceof BeyondLibrary) || !hasSsh) throw error;
+    return { transport: await byOpenSsh(), user };
+  }
+}
+
+/**
+ * From jump host to jump host, the host itself last. Each one's key is verified by us, not by the
+ * jump host before it.
+ */
+async function openChain<Via extends AnyWay>(
+  name: string,
+  hops: readonly Hop[],
+  logIn: LogIn<Via>,
+  { retries = 2, signal, timeout = 15, ask }: ConnectOptions,
+): Promise<Transport> {
   let throttled = false;
-  const chain: SshConnection[] = [];
+  const limits: LoginLimits = { signal, timeout, ask };
+  const chain: Login<Via>[] = [];
   const close = async () => {
     // The host first, then the jump hosts that carry it.
     for (const one of chain.splice(0).reverse()) await one.close();
   };
-
-  // From jump host to jump host, the host itself last. Each one's key is verified by us, not by
-  // the jump host before it.
   const connectAll = async () => {
-    let via: Duplex | undefined;
-    for (const [index, { label, config: jump }] of jumps.entries()) {
-      // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump
-      // hosts, too.
-      const settings = { ...connection, hostKeys: [] };
-      const login = () => logIn(`${name} (jump host ${label})`, jump, settings, via, { signal, timeout });
-      const opened = await (throttled && !via ? oneAtATime(label, login) : login());
+    let via: Via | undefined;
+    for (const [index, hop] of hops.entries()) {
+      const next = hops[index + 1];
+      const login = () => logIn(hop, via, limits);
+      const opened = await (throttled && next && !via ? oneAtATime(next.behind ?? '', login) : login());
       chain.push(opened);
-      via = await forward(name, label, opened, jumps[index + 1]?.config ?? config);
+      if (next) {
+        via = await opened.forward(next.config).catch((error: unknown) => {
+          throw notForwarded(next, error);
+        });
+      }
     }
-    chain.push(await logIn(name, config, connection, via, { signal, timeout }));
   };
-
   await pRetry(connectAll, {
     retries,
     minTimeout: 1000,
@@ -60,51 +86,7 @@ export async function openSsh(
     if (error instanceof Unreachable) throw error;
     throw new Unreachable(name, 'interrupted while connecting', undefined, error);
   });
-  return { transport: transportOver(name, [...chain], close, timeout), user: config.user };
-}
-
-/** A jump host, as `user@host:port`, and its settings. */
-interface Jump {
-  readonly label: string;
-  readonly config: SshConfig;
-}
-
-/** More jump hosts in a row lead in a circle. */
-const mostJumps = 16;
-
-/**
- * The jump hosts on the way to a host. As with ssh, the first of them is reached as ssh_config has
- * it, which may be through others.
- *
- * @param jump `user@host:port`, as ProxyJump has them
- */
-async function resolveJumps(name: string, jump: readonly string[], behind = 0): Promise<readonly Jump[]> {
-  if (jump.length + behind > mostJumps) {
-    const hint = 'nothing was connected to. See ProxyJump in ssh_config, and jump in the inventory';
-    throw new Unreachable(
-      name,
-      `the way leads through more than ${mostJumps} jump hosts: ${jump[0]} and others`,
-      hint,
-    );
-  }
-  const jumps = await Promise.all(jump.map((label, index) => resolveJump(name, label, index > 0)));
-  const [first] = jumps;
-  return first ? [...(await resolveJumps(name, first.config.jump, behind + jump.length)), ...jumps] : [];
-}
-
-/**
- * @param isReached whether the jump host before it leads to it
- */
-async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
-  const [, user, bracketed, plain, port] =
-    /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
-  const host = bracketed ?? plain;
-  if (host === undefined) {
-    throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
-  }
-  const given = { user, port: port === undefined ? undefined : Number(port) };
-  const config = await resolveSshConfig(`${name} (jump host ${label})`, host, given, { jumps: isReached });
-  return { label, config };
+  return transportOver(name, [...chain], close, timeout);
 }
 
 const queues = new Map<string, LimitFunction>();
@@ -118,24 +100,4 @@ function oneAtATime<T>(label: string, login: () => Promise<T>): Promise<T> {
   queues.set(label, queue);
   const shouldRetry = ({ error }: { readonly error: Error }) => error instanceof LoginThrottled;
   return queue(() => pRetry(login, { retries: 5, minTimeout: 200, factor: 1, shouldRetry }));
-}
-
-async function forward(
-  name: string,
-  label: string,
-  jump: SshConnection,
-  { host, port }: SshConfig,
-): Promise<Duplex> {
-  try {
-    return await jump.ssh.forwardOut('127.0.0.1', 0, host, port);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const hint = "is the host up, and does the jump host's firewall let it through?";
-    throw new NetworkError(
-      name,
-      `jump host ${label} could not reach ${host} port ${port}: ${why}`,
-      hint,
-      error,
-    );
-  }
 }

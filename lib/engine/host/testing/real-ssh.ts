@@ -24,6 +24,7 @@ export function settingsFor(
     identityFile: clientKey,
     knownHostsFile: undefined,
     jump: [],
+    client: undefined,
     becomePassword: undefined,
     ...more,
   };

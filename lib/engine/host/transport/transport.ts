@@ -1,3 +1,5 @@
+import type { Ask } from '../../secret/ask.ts';
+
 /** Limits after which a command is given up. */
 export interface RunLimits {
   /**
@@ -31,4 +33,9 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** Time limit of one attempt. Seconds, default 15. */
   readonly timeout?: number | undefined;
+  /**
+   * Asks the operator for a password of a login, without showing what is typed. Without it nobody
+   * is asked.
+   */
+  readonly ask?: Ask | undefined;
 }

@@ -10,5 +10,6 @@ export const thisMachine: ConnectionSettings = {
   identityFile: undefined,
   knownHostsFile: undefined,
   jump: [],
+  client: undefined,
   becomePassword: undefined,
 };

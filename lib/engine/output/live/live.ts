@@ -3,6 +3,7 @@ import type { Listener } from '../../run/events.ts';
 import { redact } from '../../secret/secret.ts';
 import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
+import { restsForQuestions } from '../terminal.ts';
 import { liveArea } from './area.ts';
 import { guard } from './guard.ts';
 import { liveLines, type Picture } from './lines.ts';
@@ -30,10 +31,12 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
   const area = liveArea(terminal);
   const start = performance.now();
   let settled = 0;
+  /** Lines that wait for the answer to a question. */
+  let waiting: string[] | undefined;
 
   const live = () => {
     const now = performance.now();
-    if (now < settled) return [];
+    if (now < settled || waiting) return [];
     const room = { columns: terminal.columns || 80, rows: terminal.rows || 24 };
     return liveLines(pictureOf(state, busy, (now - start) / 1000), room, style.paint);
   };
@@ -45,6 +48,15 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
     },
     clear: () => area.clear(),
     exit: () => area.draw([...warnings.release(), ...cutOffLines(busy.list(), style)].map(redact), []),
+    pause: () => {
+      area.clear();
+      waiting = [];
+    },
+    resume: () => {
+      const lines = waiting ?? [];
+      waiting = undefined;
+      area.draw(lines, live());
+    },
   });
 
   return (event) => {
@@ -55,7 +67,10 @@ export function liveOutput(terminal: Terminal, style: Style): Listener {
     if (event.type === 'run-finished') lines.push(...summaryLines(event.hosts, event.seconds, style));
     if (event.type === 'run-finished' || event.type === 'run-failed') {
       follower.end();
-      area.draw(lines.map(redact), []);
+      area.draw([...(waiting ?? []), ...lines.map(redact)], []);
+      waiting = undefined;
+    } else if (waiting) {
+      waiting.push(...lines.map(redact));
     } else if (lines.length > 0) area.draw(lines.map(redact), live());
   };
 }
@@ -67,12 +82,13 @@ function pictureOf(state: RunState, busy: RunningTasks, seconds: number): Pictur
   return { phase, stopping, counts: state.counts(), busy: inOrder, seconds };
 }
 
-type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit', () => void>>;
+type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit' | 'pause' | 'resume', () => void>>;
 
 /** Redraws with time and on a resize, and leaves the terminal usable however the process ends. */
 function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
   let unguard = () => {};
+  let unrest = () => {};
   const onExit = () => {
     drawing.exit();
     unguard();
@@ -90,6 +106,7 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
   const end = () => {
     clearInterval(timer);
     unguard();
+    unrest();
     terminal.off('resize', drawing.resized);
     process.off('exit', onExit);
     process.off('SIGTSTP', onStop);
@@ -102,6 +119,7 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
       terminal.on('resize', drawing.resized);
       process.on('exit', onExit);
       unguard = guard(terminal.fd);
+      unrest = restsForQuestions(drawing);
       process.on('SIGTSTP', onStop);
       process.on('SIGQUIT', onQuit);
     },

@@ -1,0 +1,88 @@
+import type { ConnectionSettings } from '../../inventory/inventory.ts';
+import { Unreachable } from '../connection-errors.ts';
+import type { Hop } from './link.ts';
+import { resolveSshConfig } from './resolve-ssh-config.ts';
+import type { GivenLogin, SshConfig } from './ssh-config.ts';
+import { NetworkError } from './ssh-login.ts';
+
+/**
+ * The jump hosts of the inventory, or else those of ssh_config, and the host itself.
+ *
+ * @throws Unreachable
+ */
+export async function hopsTo(
+  name: string,
+  connection: ConnectionSettings,
+  config: SshConfig,
+): Promise<readonly Hop[]> {
+  const { address: host, user, port, jump } = connection;
+  const isNone = jump[0] === 'none';
+  const jumps = await resolveJumps(name, jump.length > 0 ? jump.filter(() => !isNone) : config.jump);
+  const hops = jumps.map(({ label, asked, config: own }, at) => ({
+    name: `${name} (jump host ${label})`,
+    asked,
+    config: own,
+    // A pinned key is the host's own. The key file and known_hosts of the inventory are for jump
+    // hosts, too.
+    hostKeys: [],
+    knownHostsFile: connection.knownHostsFile,
+    identityFile: connection.identityFile,
+    behind: jumps[at - 1]?.label,
+    isDirect: false,
+  }));
+  const behind = jumps.at(-1)?.label;
+  return [...hops, { ...connection, name, asked: { host, user, port }, config, behind, isDirect: isNone }];
+}
+
+/** A jump host, as `user@host:port`, and its settings. */
+interface Jump {
+  readonly label: string;
+  readonly asked: Hop['asked'];
+  readonly config: SshConfig;
+}
+
+/** More jump hosts in a row lead in a circle. */
+const mostJumps = 16;
+
+/**
+ * The jump hosts on the way to a host. As with ssh, the first of them is reached as ssh_config has
+ * it, which may be through others.
+ *
+ * @param jump `user@host:port`, as ProxyJump has them
+ */
+async function resolveJumps(name: string, jump: readonly string[], behind = 0): Promise<readonly Jump[]> {
+  if (jump.length + behind > mostJumps) {
+    const hint = 'nothing was connected to. See ProxyJump in ssh_config, and jump in the inventory';
+    throw new Unreachable(
+      name,
+      `the way leads through more than ${mostJumps} jump hosts: ${jump[0]} and others`,
+      hint,
+    );
+  }
+  const jumps = await Promise.all(jump.map((label, index) => resolveJump(name, label, index > 0)));
+  const [first] = jumps;
+  return first ? [...(await resolveJumps(name, first.config.jump, behind + jump.length)), ...jumps] : [];
+}
+
+/**
+ * @param isReached whether the jump host before it leads to it
+ */
+async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
+  const [, user, bracketed, plain, port] =
+    /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) {
+    throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
+  }
+  const given: GivenLogin = { user, port: port === undefined ? undefined : Number(port) };
+  const config = await resolveSshConfig(`${name} (jump host ${label})`, host, given, { jumps: isReached });
+  return { label, asked: { host, ...given }, config };
+}
+
+/** A jump host could not reach the next hop. */
+export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): NetworkError {
+  const why = error instanceof Error ? error.message : String(error);
+  const hint = "is the host up, and does the jump host's firewall let it through?";
+  const what = `jump host ${behind} could not reach ${host} port ${port}: ${why}`;
+  return new NetworkError(name, what, hint, error);
+}

@@ -1,0 +1,129 @@
+import { readable } from '../../../text/printable.ts';
+import type { Unreachable } from '../../connection-errors.ts';
+import { notForwarded } from '../hops.ts';
+import { refusedKey } from '../host-key.ts';
+import type { Hop } from '../link.ts';
+import { explain, NetworkError, type Seen, type SshError } from '../ssh-login.ts';
+
+/** Errors of the network, by the words of the system. */
+const codes: readonly (readonly [RegExp, string])[] = [
+  [/Connection refused/, 'ECONNREFUSED'],
+  [/No route to host/, 'EHOSTUNREACH'],
+  [/Network is unreachable|Permission denied/, 'ENETUNREACH'],
+  [/timed out/, 'ETIMEDOUT'],
+  [/Temporary failure in name resolution/, 'EAI_AGAIN'],
+  [/Could not resolve hostname/, 'ENOTFOUND'],
+];
+
+/** Lines that ssh says in any case, or that are said in other words already. */
+const noWords =
+  /^\s*$|^(debug\d: |OpenSSH_|Authenticated |Transferred: |Bytes per second: |channel \d+: |mux_|Disconnected from |Host key verification failed|\S+: Permission denied \()/;
+
+/** The connection ended, for whatever reason. */
+const ended =
+  /^(kex_exchange_identification: .*([Cc]losed|reset)|Connection (closed|reset) by |Timeout, server )/;
+
+/**
+ * What ssh and the server said, without what ssh says of its work. The last words are the newest.
+ */
+export function wordsOf(said: readonly string[]): readonly string[] {
+  return said.filter((line) => !noWords.test(line)).map(readable);
+}
+
+/** No login within the time limit. */
+export function lateHost({ name, config }: Hop, seconds: number): Unreachable {
+  return explain(
+    name,
+    config,
+    { tried: [], unusable: [] },
+    { offered: [] },
+    errorOf('', 'ETIMEDOUT'),
+    seconds,
+  );
+}
+
+interface Circumstances {
+  /** The time limit of the login. Seconds. */
+  readonly timeout: number;
+  /** Whether somebody can be asked for a password. */
+  readonly asks: boolean;
+  /** Why the jump host did not reach the host. */
+  readonly unreached: string | undefined;
+}
+
+/**
+ * Why ssh ended before it was logged in.
+ *
+ * @param said the lines of its standard error
+ */
+export function explainEnd(
+  hop: Hop,
+  said: readonly string[],
+  { timeout, asks, unreached }: Circumstances,
+): Unreachable {
+  const { name, config } = hop;
+  const text = said.join('\n');
+  const words = wordsOf(said);
+  const explained = (error: SshError, seen: Seen = { offered: [] }, tried = noKeys) =>
+    explain(name, config, tried, seen, error, timeout);
+
+  const hostKey = refusedHostKey(hop, text);
+  if (hostKey) return hostKey;
+  if (unreached !== undefined) return notForwarded(hop, new Error(unreached));
+  const [network = ''] = /^ssh: (connect to host|Could not resolve hostname) .*$/m.exec(text) ?? [];
+  const code = codes.find(([pattern]) => pattern.test(network))?.[1];
+  if (code !== undefined) return explained(errorOf(network, code));
+  if (/^Connection timed out during banner exchange/m.test(text)) return explained(errorOf('', 'ETIMEDOUT'));
+  const reasons = words.filter((line) => !ended.test(line));
+  const login = loginIn(text, asks);
+  if (login && (login.isRefused || reasons.length > 0))
+    return explained(errorOf('authentication'), { ...login, words: reasons }, login);
+  if (!login && words.length > 0 && reasons.length === 0) return explained(errorOf('', 'ECONNRESET'));
+  if (ended.test(words.at(-1) ?? ''))
+    return new NetworkError(name, `the connection to ${config.host} broke off: ${words.join('; ')}`);
+  return explained(errorOf(words.join('; ') || 'ssh ended without a word'));
+}
+
+/** How far the login came; undefined where it did not begin. */
+function loginIn(text: string, asks: boolean) {
+  const refused = /^\S+: Permission denied \(([^)]*)\)/m.exec(text)?.[1];
+  const offers = [...text.matchAll(/^debug1: Authentications that can continue: (.*)$/gm)];
+  const offered = (refused ?? offers.at(-1)?.[1])?.split(',');
+  if (offered === undefined) return undefined;
+  return {
+    offered,
+    isRefused: refused !== undefined,
+    isPartial: / with partial success/.test(text),
+    tried: [...text.matchAll(/^debug1: Offering public key: (.*) SHA256:/gm)].map(([, key]) => `${key}`),
+    unusable: !asks && offered.some((method) => method !== 'publickey') ? [noTerminal] : [],
+  };
+}
+
+const noKeys: { readonly tried: readonly string[]; readonly unusable: readonly string[] } = {
+  tried: [],
+  unusable: [],
+};
+
+const noTerminal =
+  'nobody can be asked for a password: there is no terminal, and no program for that (SSH_ASKPASS)';
+
+function errorOf(message: string, code?: string): SshError {
+  return Object.assign(new Error(message), code === undefined ? {} : { code });
+}
+
+/** The refusal of a host's key, in the words that the SSH library's has. */
+function refusedHostKey(hop: Hop, text: string): Unreachable | undefined {
+  const isRefused = /^Host key verification failed|HOST IDENTIFICATION HAS CHANGED|REVOKED HOST KEY/m.test(
+    text,
+  );
+  if (!isRefused && !/revoked by file/.test(text)) return undefined;
+  const [, type = 'a key', fingerprint = ''] =
+    /^debug1: Server host (?:key|certificate): (\S+) (SHA256:[^\s,]+)/m.exec(text) ?? [];
+  const status = statusIn(text);
+  return refusedKey(hop, status, { type, fingerprint });
+}
+
+function statusIn(text: string): 'revoked' | 'changed' | 'unknown' {
+  if (/revoked/i.test(text)) return 'revoked';
+  return /HOST IDENTIFICATION HAS CHANGED/.test(text) ? 'changed' : 'unknown';
+}

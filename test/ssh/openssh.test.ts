@@ -1,0 +1,452 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type Connection, connect } from '../../lib/engine/host/connection.ts';
+import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
+import {
+  processesWith,
+  standInFor,
+  temporaryDirectory,
+} from '../../lib/engine/host/testing/local-connection.ts';
+import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
+import type { ConnectOptions } from '../../lib/engine/host/transport/transport.ts';
+import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
+import { describeProblem } from '../../lib/engine/problem/problem.ts';
+import { installMissing } from '../install-missing.ts';
+import { freePort, installSshd, type Sshd, startSshd } from './sshd.ts';
+
+let sshd: Sshd;
+
+beforeAll(async () => {
+  installSshd();
+  sshd = await startSshd('LogLevel VERBOSE');
+  vi.stubEnv('SSH_AUTH_SOCK', '');
+});
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await sshd?.stop();
+});
+
+const sshConfig = (...lines: string[]): string => realSshWith(lines.map((line) => `${line}\n`).join(''));
+
+type Ask = (question: string) => Promise<string>;
+
+async function open(
+  host: Sshd,
+  more: Partial<ConnectionSettings> = {},
+  ask?: Ask,
+  name = 'db-1',
+): Promise<Connection> {
+  const connection = await connect(name, settingsFor(host, more), { retries: 0, ask });
+  onTestFinished(() => connection.close());
+  return connection;
+}
+
+async function said(host: Sshd, more: Partial<ConnectionSettings> = {}, ask?: Ask): Promise<string> {
+  try {
+    return (await (await open(host, more, ask)).exec('echo in')).stdout.toString().trim();
+  } catch (error) {
+    expect(error).toBeInstanceOf(Unreachable);
+    return describeProblem(error as Unreachable);
+  }
+}
+
+async function sshdWith(lines: string): Promise<Sshd> {
+  const own = await startSshd(lines);
+  onTestFinished(() => own.stop());
+  return own;
+}
+
+/** A key in a folder of its own: the path of its private part. */
+function newKey(...options: string[]): string {
+  const key = join(temporaryDirectory(), 'key');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', key, ...options]);
+  return key;
+}
+
+const publicKey = (path: string) => readFileSync(`${path}.pub`, 'utf8').trim();
+
+/** Signs a key: a certificate is beside it then. */
+function certify(authority: string, key: string, ...options: string[]): void {
+  execFileSync('ssh-keygen', ['-q', '-s', authority, '-I', 'test', ...options, `${key}.pub`], {
+    stdio: 'ignore',
+  });
+}
+
+test('a certificate of the user logs in where no plain key does', async () => {
+  const authority = newKey();
+  const own = await sshdWith(`AuthorizedKeysFile none\nTrustedUserCAKeys ${authority}.pub`);
+  const key = newKey();
+  sshConfig('IdentityFile none');
+  expect(await said(own, { identityFile: key })).toMatch(/root could not log in/);
+  certify(authority, key, '-n', 'root');
+  expect(await said(own, { identityFile: key })).toBe('in');
+  // By ssh_config, under another name.
+  const other = join(temporaryDirectory(), 'cert.pub');
+  copyFileSync(`${key}-cert.pub`, other);
+  rmSync(`${key}-cert.pub`);
+  sshConfig(`IdentityFile ${key}`, `CertificateFile ${other}`);
+  expect(await said(own, { identityFile: undefined })).toBe('in');
+});
+
+test('a certificate of the host is trusted by @cert-authority, and by nothing else', async () => {
+  const authority = newKey();
+  const host = newKey();
+  certify(authority, host, '-h', '-n', '127.0.0.1');
+  const own = await sshdWith(`HostKey ${host}\nHostCertificate ${host}-cert.pub`);
+  const known = (text: string): Partial<ConnectionSettings> => {
+    const knownHostsFile = join(temporaryDirectory(), 'known');
+    writeFileSync(knownHostsFile, text);
+    return { hostKeys: [], knownHostsFile };
+  };
+  sshConfig('HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com');
+  expect(await said(own, known(`@cert-authority * ${publicKey(authority)}\n`))).toBe('in');
+  expect(await said(own, known(`@cert-authority * ${publicKey(newKey())}\n`))).toMatch(
+    /^db-1: the host key of .* is not known, so it is not trusted/,
+  );
+  expect(
+    await said(own, known(`@cert-authority * ${publicKey(authority)}\n@revoked * ${publicKey(authority)}\n`)),
+  ).toMatch(/^db-1: THE HOST KEY OF .* IS REVOKED/);
+});
+
+test('servers with algorithms that the library lacks: post-quantum key exchange, umac', async () => {
+  for (const line of [
+    'KexAlgorithms sntrup761x25519-sha512@openssh.com',
+    'Ciphers aes128-ctr\nMACs umac-128-etm@openssh.com',
+  ]) {
+    const own = await sshdWith(line);
+    expect(await said(own)).toBe('in');
+  }
+});
+
+test('a key in the format PKCS#8, and with a passphrase that is asked for', async () => {
+  const key = newKey();
+  const pkcs8 = join(temporaryDirectory(), 'pkcs8');
+  writeFileSync(pkcs8, '', { mode: 0o600 });
+  execFileSync(
+    'openssl',
+    ['genpkey', '-algorithm', 'RSA', '-out', pkcs8, '-pkeyopt', 'rsa_keygen_bits:2048'],
+    {
+      stdio: 'ignore',
+    },
+  );
+  const own = await sshdWith('');
+  appendFileSync(`${own.clientKey}.pub`, execFileSync('ssh-keygen', ['-y', '-f', pkcs8]));
+  expect(await said(own, { identityFile: pkcs8 })).toBe('in');
+
+  appendFileSync(`${own.clientKey}.pub`, `${publicKey(key)}\n`);
+  execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'pass phrase', '-f', key], { stdio: 'ignore' });
+  const asked: string[] = [];
+  const ask: Ask = async (question) => {
+    asked.push(question);
+    return 'pass phrase';
+  };
+  expect(await said(own, { identityFile: key, client: 'openssh' }, ask)).toBe('in');
+  expect(asked).toEqual([`db-1: Enter passphrase for key '${key}': `]);
+});
+
+test('a key on a security token (PKCS#11), whose PIN is asked for', async () => {
+  installMissing([['/usr/bin/softhsm2-util', 'softhsm2']]);
+  const provider = '/usr/lib/softhsm/libsofthsm2.so';
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'conf'), `directories.tokendir = ${folder}\n`);
+  vi.stubEnv('SOFTHSM2_CONF', join(folder, 'conf'));
+  const key = join(folder, 'rsa');
+  execFileSync('openssl', ['genpkey', '-algorithm', 'RSA', '-out', key, '-pkeyopt', 'rsa_keygen_bits:2048'], {
+    stdio: 'ignore',
+  });
+  const token = ['--token', 'test', '--pin', '123456'];
+  execFileSync('softhsm2-util', [
+    '--init-token',
+    '--free',
+    '--label',
+    'test',
+    '--so-pin',
+    '12345678',
+    ...token.slice(2),
+  ]);
+  execFileSync('softhsm2-util', ['--import', key, ...token, '--label', 'key', '--id', '01']);
+  const own = await sshdWith('');
+  writeFileSync(`${own.clientKey}.pub`, execFileSync('ssh-keygen', ['-D', provider]));
+  sshConfig('IdentityFile none', `PKCS11Provider ${provider}`);
+  const asked: string[] = [];
+  const ask: Ask = async (question) => {
+    asked.push(question);
+    return '123456';
+  };
+  expect(await said(own, { identityFile: undefined }, ask)).toBe('in');
+  expect(asked).toEqual([expect.stringMatching(/^db-1: Enter PIN for 'test'/)]);
+  expect(await said(own, { identityFile: undefined })).toMatch(/root could not log in at 127\.0\.0\.1/);
+});
+
+/** An agent with a key: its socket. */
+function agentWith(key: string): string {
+  const socket = join(temporaryDirectory(), 'agent');
+  const agent = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
+  onTestFinished(() => void process.kill(Number(/AGENT_PID=(\d+)/.exec(agent)?.[1])));
+  execFileSync('ssh-add', ['-q', key], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: 'ignore' });
+  return socket;
+}
+
+/** A user of the machine with the password `right-password`, who may become root. */
+function newUser(): string {
+  const user = `rpct${randomBytes(3).toString('hex')}`;
+  const rule = `/etc/sudoers.d/${user}`;
+  execFileSync('useradd', ['-m', '-s', '/bin/sh', user]);
+  onTestFinished(() => {
+    rmSync(rule, { force: true });
+    spawnSync('userdel', ['-r', '-f', user], { stdio: 'ignore' });
+  });
+  execFileSync('chpasswd', { input: `${user}:right-password\n` });
+  writeFileSync(rule, `${user} ALL=(ALL) NOPASSWD: ALL\n`, { mode: 0o440 });
+  return user;
+}
+
+const twoFactors =
+  'LogLevel VERBOSE\nUsePAM yes\nKbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive';
+
+test('a second factor by keyboard-interactive is asked for, by each client at first', async () => {
+  const own = await sshdWith(twoFactors);
+  const user = newUser();
+  const asked: string[] = [];
+  const ask: Ask = async (question) => {
+    asked.push(question);
+    expect(processesWith('right-password')).toEqual([]);
+    return 'right-password';
+  };
+  for (const client of [undefined, 'openssh'] as const) {
+    asked.length = 0;
+    expect(await said(own, { user, client }, ask)).toBe('in');
+    expect(asked).toEqual([expect.stringMatching(/^db-1: \(.*\) Password: $/)]);
+    // Nobody can be asked.
+    expect(await said(own, { user, client })).toMatch(
+      new RegExp(
+        `^db-1: ${user} could not log in at 127\\.0\\.0\\.1: a key was accepted, and the server wants more; the server offers: keyboard-interactive.*\\n.*nobody can be asked for a password`,
+        's',
+      ),
+    );
+  }
+  // A key of the agent.
+  sshConfig(`IdentityAgent ${agentWith(own.clientKey)}`, 'IdentityFile none');
+  expect(await said(own, { user, identityFile: undefined }, ask)).toBe('in');
+});
+
+test('a wrong answer and Ctrl-C at a question', async () => {
+  const own = await sshdWith(twoFactors);
+  const user = newUser();
+  sshConfig('NumberOfPasswordPrompts 1');
+  expect(await said(own, { user }, async () => 'wrong')).toMatch(/^db-1: .* could not log in/);
+  const interrupted = said(own, { user }, () => Promise.reject(new Error('Ctrl-C')));
+  expect(await interrupted).toBe('db-1: interrupted while connecting');
+});
+
+test("the operator's own program for questions is used where there is no terminal", async () => {
+  const own = await sshdWith(twoFactors);
+  const program = join(temporaryDirectory(), 'ask');
+  writeFileSync(program, '#!/bin/sh\necho right-password\n', { mode: 0o700 });
+  vi.stubEnv('SSH_ASKPASS', program);
+  onTestFinished(() => void vi.stubEnv('SSH_ASKPASS', undefined));
+  expect(await said(own, { user: newUser() })).toBe('in');
+});
+
+test('the own words of a server are shown, and no guess beside them', async () => {
+  const banner = join(temporaryDirectory(), 'banner');
+  writeFileSync(banner, 'Closed for moving.\nAsk at desk 5.\n');
+  const own = await sshdWith(`Banner ${banner}\nMaxAuthTries 1`);
+  const stranger = newKey();
+  for (const client of [undefined, 'openssh'] as const) {
+    sshConfig('IdentityFile none');
+    const refusal = await said(own, { identityFile: stranger, client });
+    expect(refusal).toMatch(
+      /^db-1: root could not log in at 127\.0\.0\.1: no key was accepted .*\n {2}the server says: Closed for moving\.\n {2}Ask at desk 5\.\n/,
+    );
+    expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
+    sshConfig(`IdentityFile ${newKey()}`);
+    expect(await said(own, { identityFile: stranger, client })).toContain('Too many authentication failures');
+  }
+});
+
+test('an expired account and a closed machine are shown in the words of the server', async () => {
+  const user = newUser();
+  execFileSync('chage', ['-E', '0', user]);
+  const own = await sshdWith('UsePAM yes');
+  for (const client of [undefined, 'openssh'] as const)
+    expect(await said(own, { user, client })).toMatch(/Your account has expired/);
+
+  const closed = await startSshd('UsePAM yes', {
+    inNamespace: 'mount -t tmpfs none /run && mkdir /run/sshd && echo "back at noon" >/run/nologin',
+  });
+  onTestFinished(() => closed.stop());
+  const other = newUser();
+  for (const client of [undefined, 'openssh'] as const)
+    expect(await said(closed, { user: other, client })).toMatch(/back at noon/);
+});
+
+test('one session at a time', async () => {
+  const own = await sshdWith('MaxSessions 1');
+  const connection = await open(own, { client: 'openssh' });
+  const codes = await Promise.all([1, 2, 3, 4, 5].map((at) => connection.exec(`sleep 0.2; exit ${at}`)));
+  expect(codes.map(({ code }) => code)).toEqual([1, 2, 3, 4, 5]);
+});
+
+test('a host that is silent, a name that is unknown, and Ctrl-C meanwhile', async () => {
+  const silent = createServer(() => {});
+  const port = await freePort();
+  await new Promise<void>((resolve) => silent.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void silent.close());
+  const connecting = (more: Partial<ConnectionSettings>, options: ConnectOptions) =>
+    connect('db-1', settingsFor(sshd, { client: 'openssh', ...more }), { retries: 0, ...options }).then(
+      () => expect.fail('connected'),
+      (error: unknown) => describeProblem(error as Unreachable),
+    );
+  expect(await connecting({ port }, { timeout: 1 })).toBe(
+    `db-1: no answer from 127.0.0.1 port ${port} within 1 s\n  is the host up, and does a firewall let us through?`,
+  );
+  expect(await connecting({ address: 'no-such-host.invalid' }, {})).toMatch(
+    /^db-1: the name no-such-host\.invalid is not known\n|^db-1: the name server did not answer/,
+  );
+  const closing = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'));
+  const other = await freePort();
+  await new Promise<void>((resolve) => closing.listen(other, '127.0.0.1', resolve));
+  onTestFinished(() => void closing.close());
+  expect(await connecting({ port: other }, {})).toMatch(/ended the connection before the login\n/);
+  const interrupt = new AbortController();
+  const interrupted = connecting({ port }, { signal: interrupt.signal, timeout: 600 });
+  await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).not.toEqual([]), 60_000);
+  interrupt.abort();
+  expect(await interrupted).toBe('db-1: interrupted while connecting');
+  await vi.waitFor(() => expect(processesWith(`-p ${port} -- 127.0.0.1`)).toEqual([]), 60_000);
+});
+
+test('a program ssh that connects to nothing, and none at all', async () => {
+  standInFor('ssh', '[ "$1" = -M ] && exit 1; exec /usr/bin/ssh "$@"');
+  expect(await said(sshd, { client: 'openssh' })).toMatch(
+    /^db-1: no SSH connection to 127\.0\.0\.1 port \d+: ssh ended without a word\n/,
+  );
+  const before = process.env.PATH;
+  onTestFinished(() => void vi.stubEnv('PATH', before));
+  vi.stubEnv('PATH', temporaryDirectory());
+  expect(await said(sshd, { client: 'openssh' })).toBe(
+    'db-1: there is no program ssh for ssh.client of the inventory\n  nothing was connected to. Install OpenSSH (openssh-client)',
+  );
+});
+
+test('two jump hosts in a row, each with options of its own', async () => {
+  const [outer, inner] = [await sshdWith('LogLevel VERBOSE'), await sshdWith('LogLevel VERBOSE')];
+  const known = join(temporaryDirectory(), 'known');
+  const line = ({ port, hostKey }: Sshd) => `[127.0.0.1]:${port} ${hostKey}\n`;
+  writeFileSync(known, line(inner) + line(sshd));
+  const block = (name: string, { port, clientKey }: Sshd, ...more: string[]) =>
+    [
+      `Host ${name}`,
+      'HostName 127.0.0.1',
+      'User root',
+      `Port ${port}`,
+      `IdentityFile ${clientKey}`,
+      ...more,
+    ].join('\n  ');
+  sshConfig(
+    block('outer', outer, 'ProxyCommand socat - TCP:%h:%p', 'MACs umac-128@openssh.com'),
+    block('inner', inner, 'KexAlgorithms sntrup761x25519-sha512@openssh.com', 'ProxyJump outer'),
+    block('target', sshd, 'ProxyJump inner'),
+    `Host *\n  IdentitiesOnly yes`,
+  );
+  installMissing([['/usr/bin/socat', 'socat']]);
+  const reach = { address: 'target', port: undefined, user: undefined, identityFile: undefined };
+  const through = { ...reach, hostKeys: [], knownHostsFile: known };
+  // The key of each jump host is verified.
+  expect(await said(sshd, through)).toMatch(/^db-1 \(jump host outer\): the host key of .* is not known/);
+  appendFileSync(known, line(outer));
+  expect(await said(sshd, through)).toBe('in');
+  for (const jump of [outer, inner])
+    await vi.waitFor(() => expect(jump.log()).toMatch(/Accepted publickey/), 60_000);
+  // The host does not answer the last jump host.
+  const nowhere = await freePort();
+  expect(await said(sshd, { ...through, port: nowhere })).toMatch(
+    new RegExp(`^db-1: jump host inner could not reach 127\\.0\\.0\\.1 port ${nowhere}: .*refused`, 'i'),
+  );
+  // Reached without a jump, whatever ssh_config says.
+  expect(await said(sshd, { ...through, jump: ['none'] })).toBe('in');
+});
+
+test('the key of the inventory comes before those of ssh_config; OpenSSH tries those of the agent first', async () => {
+  const [named, held, configured] = [newKey(), newKey(), newKey()];
+  const own = await sshdWith('LogLevel VERBOSE\nMaxAuthTries 20');
+  sshConfig(`IdentityFile ${configured}`, `IdentityAgent ${agentWith(held)}`);
+  const shown = (key: string) => /SHA256:\S+/.exec(execFileSync('ssh-keygen', ['-lf', key]).toString())?.[0];
+  for (const client of [undefined, 'openssh'] as const) {
+    const from = own.log().length;
+    expect(await said(own, { identityFile: named, client })).toMatch(/could not log in/);
+    await vi.waitFor(() => expect(own.log().slice(from)).toContain(shown(configured)), 60_000);
+    const offered = [
+      ...own
+        .log()
+        .slice(from)
+        .matchAll(/Failed publickey .*(SHA256:\S+)/g),
+    ];
+    const first = client ? [held, named] : [named, held];
+    expect(offered.map(([, key]) => key)).toEqual([...first, configured].map(shown));
+  }
+});
+
+test('twenty hosts at once, and no ssh is left', async () => {
+  const own = await sshdWith('');
+  const hosts = Array.from({ length: 20 }, (_, at) => `db-${at + 1}`);
+  const connections = await Promise.all(
+    hosts.map((name) => open(own, { client: 'openssh' }, undefined, name)),
+  );
+  const printed = await Promise.all(
+    connections.map(async (connection) =>
+      (await connection.exec(`echo ${connection.name}`)).stdout.toString(),
+    ),
+  );
+  expect(printed).toEqual(hosts.map((name) => `${name}\n`));
+  await Promise.all(connections.map((connection) => connection.close()));
+  await vi.waitFor(() => expect(processesWith(`-p ${own.port} -- 127.0.0.1`)).toEqual([]), 60_000);
+});
+
+test('no ssh and no file is left where this program is killed', async () => {
+  const own = await sshdWith('');
+  const [folder, temporary] = [temporaryDirectory(), temporaryDirectory()];
+  const program = join(folder, 'program.mjs');
+  const root = new URL('../../', import.meta.url).pathname;
+  writeFileSync(
+    program,
+    `import { connect } from '${root}lib/engine/host/connection.ts';
+const connection = await connect('db-1', JSON.parse(process.argv[2]), { retries: 0 });
+connection.exec('sleep 60');
+await connection.exec('true');
+console.log('connected');
+`,
+  );
+  const settings = JSON.stringify(settingsFor(own, { client: 'openssh' }));
+  const running = spawn(process.execPath, ['--import', 'tsx', program, settings], {
+    cwd: root,
+    env: { ...process.env, TMPDIR: temporary },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise((resolve) => running.stdout.once('data', resolve));
+  const folders = () => readdirSync(temporary).filter((name) => name.startsWith('rpc-ssh-'));
+  expect(folders()).toHaveLength(1);
+  expect(processesWith(`${temporary}/`).length).toBeGreaterThan(2);
+  running.kill('SIGKILL');
+  await vi.waitFor(() => expect(processesWith(`${temporary}/`)).toEqual([]), 60_000);
+  await vi.waitFor(() => expect(folders()).toEqual([]), 60_000);
+});
+
+test('no value of the inventory is an argument of ssh, but address, user and port', async () => {
+  const folder = temporaryDirectory();
+  const key = join(folder, 'canary-key');
+  copyFileSync(sshd.clientKey, key);
+  execFileSync('chmod', ['600', key]);
+  const knownHostsFile = join(folder, 'canary-known');
+  writeFileSync(knownHostsFile, `[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
+  const connection = await open(sshd, { client: 'openssh', identityFile: key, knownHostsFile, hostKeys: [] });
+  const { stdout } = await connection.exec('ps axww -o args; cat', { stdin: 'canary-input' });
+  expect(stdout.toString()).toContain(`-p ${sshd.port} -- 127.0.0.1`);
+  expect(stdout.toString().match(/canary.*/g)).toEqual(['canary-input']);
+});
