@@ -75,6 +75,14 @@ const cases: readonly (readonly [
     },
   ],
   [
+    'JsonRpcErrors',
+    {
+      // Nothing but broken JSON: the node counts each as single, too.
+      [`jsonrpc_request_handled{${onRpc},type="invalid"}`]: '0x40 0+10x80 800x160',
+      [`jsonrpc_request_handled{${onRpc},type="single"}`]: '0+10x280',
+    },
+  ],
+  [
     'JsonRpcSlow',
     {
       [`jsonrpc_request_duration_sum{${onRpc}}`]: '0+1x40 40+30x80 2440+1x160',
