@@ -96,13 +96,16 @@ test('of a gateway alone the host is a target, and of one that is an RPC server,
   const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'rpc-1': null }] as const;
   const changes = [ownMonitor, gateways, [['vars', 'gateway'], { http: 80, websocket: 81 }]] as const;
   const { hosts } = await contextOf({ changes });
-  const targets = (job: 'host' | 'node') =>
+  const targets = (job: 'host' | 'node' | 'gateway') =>
     targetsFile(hosts, job)
       .match(/"instance": "[^"]+/g)
       ?.join() ?? '';
   expect(targets('host')).toContain('gw-1');
   expect(targets('node')).not.toContain('gw-1');
   expect(targets('node')).toContain('rpc-1');
+  expect(targets('gateway')).toBe('"instance": "rpc-1,"instance": "gw-1');
+  expect(targetsFile(hosts, 'gateway')).toContain('"10.0.0.1:9101"');
+  expect(absentRules(hosts)).toContain('absent(up{job=\\"gateway\\",instance=\\"gw-1\\"})');
 });
 
 test('a receiver has its secrets in the file, and none of it is shown', async () => {

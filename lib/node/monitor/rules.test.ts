@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { promtool } from '../../../test/promtool.mjs';
+import { promtool } from '../../../test/monitoring-programs.mjs';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -19,6 +19,7 @@ const rules = groups.flatMap((group) => group.rules);
 
 const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
+const onGateway = 'instance="gw-1",group="gateway"';
 const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
@@ -49,6 +50,37 @@ const cases: readonly (readonly [
   ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
+  ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
+  ['NobodyServes', { [`haproxy_backend_active_servers{${onGateway},proxy="rpc_http"}`]: fault(2, 0) }],
+  [
+    'GatewayLimitsHit',
+    {
+      // Of 100 requests a second, 30 are refused by RPC hosts, and then 10 by the gateway, too.
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]:
+        '0+450x40 18000+600x80 66000+450x160',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0+450x280',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_websocket",code="4xx"}`]: '0x280',
+    },
+  ],
+  [
+    'GatewayCertificate',
+    {
+      [`rpc_node_certificate_end_seconds{${onGateway},path="/etc/rpc-node/gateway/acme.pem"}`]: fault(
+        2e6,
+        1.7e6,
+      ),
+    },
+  ],
+  [
+    'GatewayCertificate',
+    {
+      [`rpc_node_certificate_end_seconds{${onGateway},path="/etc/rpc-node/gateway/tls.pem"}`]: fault(
+        1.3e6,
+        1e6,
+      ),
+    },
+  ],
   ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
@@ -223,6 +255,15 @@ const silent: readonly (readonly [
       [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: `${1000 * gib}x960`,
     },
     [125, 160, 200, 239],
+  ],
+  [
+    'a few refused requests of few',
+    {
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+15x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]: '0+10x280',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0x280',
+    },
+    [20, 40, 60],
   ],
   [
     'five restarts while a server was set up',

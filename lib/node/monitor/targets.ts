@@ -3,7 +3,7 @@ import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** What Prometheus scrapes, by job. */
-export const jobs = ['host', 'node', 'postgres'] as const;
+export const jobs = ['host', 'node', 'postgres', 'gateway'] as const;
 type Job = (typeof jobs)[number];
 
 /**
@@ -18,10 +18,13 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
       const address = connection.address.includes(':') ? `[${connection.address}]` : connection.address;
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };
-    const own = target('host', monitoringPorts.host);
-    if (isWithoutNode(host) || groups.includes('replica')) return [own];
-    if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
-    return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
+    const own = [
+      target('host', monitoringPorts.host),
+      ...(groups.includes('gateway') ? [target('gateway', vars.gateway.metrics)] : []),
+    ];
+    if (isWithoutNode(host) || groups.includes('replica')) return own;
+    if (!groups.includes('database')) return [...own, target('node', vars.ports.rpc_metrics)];
+    return [...own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
   });
 }
 

@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
+import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
+import { metricsProgram } from '../../lib/node/monitor/textfiles.ts';
+import type { RenderContext } from '../../lib/node/render/render-context.ts';
+import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { nodeExporter, prometheus } from '../monitoring-programs.mjs';
+import { type Gateway, get, startGateway, until } from './gateway.ts';
+import { type Prometheus, start, startPrometheus } from './prometheus.ts';
+import { type RpcHost, rpcHost } from './rpc-host.ts';
+
+const rpcPorts = { http: 28423, websocket: 28433 };
+const ports = { http: 28400, websocket: 28401, metrics: 28402, peers: 28403 };
+const names = ['rpc-1', 'rpc-2'];
+const address = '127.0.9.101';
+/** Requests of one client in a second. */
+const limit = 20;
+/** Seconds. A loaded machine is slow, and an alert waits for its rule. */
+const patience = 120;
+
+async function contextOf(): Promise<RenderContext> {
+  const inventory = await labDeployment([
+    [['groups', 'database', 'db-1', 'address'], '127.0.9.100'],
+    [
+      ['groups', 'rpc'],
+      Object.fromEntries(names.map((name, at) => [name, { address: `127.0.9.${at + 1}` }])),
+    ],
+    [['groups', 'gateway'], { 'gw-1': { address } }],
+    [['groups', 'monitor'], { 'mon-1': { address: '127.0.9.102' } }],
+    [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
+    [['vars', 'gateway'], { ...ports, client_requests: limit }],
+  ]);
+  const { hosts } = await loadDeployment(inventory);
+  const host = hosts.find(({ name }) => name === 'gw-1');
+  if (!host) throw new Error('no gateway');
+  return { host, vars: host.vars, hosts };
+}
+
+let folder: string;
+let context: RenderContext;
+let gateway: Gateway;
+let monitor: Prometheus;
+let exporter: ReturnType<typeof start>;
+const hosts: RpcHost[] = names.map((name, at) => rpcHost(name, `127.0.9.${at + 1}`, rpcPorts));
+
+const fires = (alert: string) =>
+  until(async () => (await monitor.firing()).includes(alert), `${alert} fires`, patience);
+const nothingFires = async () => {
+  let last: readonly string[] = [];
+  const isSilent = async () => {
+    last = await monitor.firing();
+    return last.length === 0;
+  };
+  await until(isSilent, () => `all is well: ${last.join(', ')}`, patience);
+};
+
+const certificate = () => join(folder, 'rpc-node/gateway/tls.pem');
+
+/** A certificate in place of the gateway's, and metrics of the host as its timer measures them. */
+async function certificateEndsIn(days: number): Promise<void> {
+  const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=rpc.example'];
+  const out = ['-keyout', join(folder, 'key.pem'), '-out', certificate(), '-days', String(days)];
+  execFileSync('openssl', [...words, ...out], { stdio: 'pipe' });
+  execFileSync('sh', [join(folder, 'node-metrics'), join(folder, 'metrics.conf')]);
+}
+
+/** The files of role exporters, in a folder of the test. */
+async function hostMetrics(): Promise<void> {
+  const help = join(import.meta.dirname, '../../templates/host/node-metrics.help');
+  await Promise.all(
+    ['textfiles', 'state', 'rpc-node/gateway'].map((name) => mkdir(join(folder, name), { recursive: true })),
+  );
+  await writeFile(join(folder, 'firewall'), `loaded 1\nchecked ${Math.floor(Date.now() / 1000)}\n`);
+  await writeFile(join(folder, 'node-metrics'), metricsProgram('node-metrics'));
+  await copyFile(help, join(folder, 'node-metrics.help'));
+  const nothing = Object.fromEntries(
+    ['CONTAINERS', 'SEQUENCER', 'OWN', 'LAYER1', 'STATE_USER', 'STATE_DATABASE'].map((name) => [name, '']),
+  );
+  const settings = shellSettings({
+    ...nothing,
+    CERTIFICATES: certificate(),
+    FIREWALL: join(folder, 'firewall'),
+    TEXTFILES: join(folder, 'textfiles'),
+    STATE: join(folder, 'state'),
+  });
+  await writeFile(join(folder, 'metrics.conf'), settings);
+  await certificateEndsIn(90);
+}
+
+/** Installed by test/all.mjs. */
+describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(path)))('alerts', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'alerts-'));
+    await hostMetrics();
+    exporter = start(nodeExporter, [
+      `--web.listen-address=${address}:9100`,
+      '--collector.disable-defaults',
+      '--collector.textfile',
+      `--collector.textfile.directory=${join(folder, 'textfiles')}`,
+    ]);
+    await Promise.all(hosts.map((host) => host.start()));
+  });
+  afterAll(async () => {
+    await monitor?.stop();
+    await exporter?.stop();
+    await gateway?.kill();
+    await Promise.all(hosts.map((host) => host.kill()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('a gateway that is well is watched, and has no alert', async () => {
+    context = await contextOf();
+    gateway = await startGateway(context);
+    monitor = await startPrometheus([context.host], 'gateway');
+    const areAsked = async () => (await monitor.query('up{job=~"gateway|host"} == 1')).length === 2;
+    await until(areAsked, 'both are asked', patience);
+    const serving = await monitor.query('haproxy_backend_active_servers{proxy="rpc_http"}');
+    expect(serving).toMatchObject([{ metric: { instance: 'gw-1', group: 'gateway' }, value: 2 }]);
+    await nothingFires();
+  });
+
+  test('a gateway that is killed', async () => {
+    await gateway.kill();
+    await fires('GatewayDown gw-1');
+    gateway = await startGateway(context);
+    await nothingFires();
+  });
+
+  test('all RPC hosts are drained', async () => {
+    for (const name of names) await gateway.drain(name, 'new disks');
+    await fires('NobodyServes gw-1');
+    expect(await monitor.firing()).not.toContain('GatewayDown gw-1');
+    for (const name of names) await gateway.undrain(name);
+    await nothingFires();
+  });
+
+  test('a client is over its limit', async () => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'who', params: [] };
+    const ask = () => get({ port: ports.http, body });
+    let sends = true;
+    const flood = (async () => {
+      while (sends) await Promise.all(Array.from({ length: limit }, ask));
+    })();
+    await fires('GatewayLimitsHit gw-1').finally(() => {
+      sends = false;
+    });
+    await flood;
+    await nothingFires();
+  });
+
+  test('a certificate ends soon', async () => {
+    await certificateEndsIn(10);
+    await fires('GatewayCertificate gw-1');
+    await certificateEndsIn(90);
+    await nothingFires();
+  });
+});
