@@ -9,8 +9,9 @@ const tools = join(import.meta.dirname, '../.lab/tools');
 export const promtool = join(tools, 'promtool');
 export const prometheus = join(tools, 'prometheus');
 export const nodeExporter = join(tools, 'prometheus-node-exporter');
+export const blackboxExporter = join(tools, 'prometheus-blackbox-exporter');
 
-const programs = [promtool, prometheus, nodeExporter];
+const programs = [promtool, prometheus, nodeExporter, blackboxExporter];
 
 /** Gets the programs from the distribution's packages. Needs root and apt. */
 export async function getMonitoringPrograms() {

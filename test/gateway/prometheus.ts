@@ -4,22 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { jobs, targetsFile } from '../../lib/node/monitor/targets.ts';
+import { proberFile } from '../../lib/node/monitor/prober.ts';
+import { inventoryRules, jobs, targetsFile } from '../../lib/node/monitor/targets.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
-import { prometheus } from '../monitoring-programs.mjs';
+import { monitoringPorts } from '../../lib/node/variables/monitoring.ts';
+import { blackboxExporter, prometheus } from '../monitoring-programs.mjs';
 import { get, until } from './gateway.ts';
 
 const templates = join(import.meta.dirname, '../../templates/monitor');
 const port = 28490;
+const proberPort = 28491;
 /** So many times faster than on a monitor: five minutes are ten seconds. */
 const faster = 30;
 
-/** A real Prometheus with the files of a monitor, on which time goes faster. */
+/** A real Prometheus and blackbox_exporter with the files of a monitor, on which time goes faster. */
 export interface Prometheus {
   /** Values of an expression, by the labels of each series. */
   query(expression: string): Promise<readonly { metric: Readonly<Record<string, string>>; value: number }[]>;
   /** The alerts that fire, each once, as `NAME HOST`. After a moment, for those who ask again. */
   firing(): Promise<readonly string[]>;
+  /** blackbox_exporter ends. */
+  stopProber(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,25 +32,49 @@ interface Rules {
   readonly groups: readonly { readonly name: string; readonly rules: { for?: string; expr: string }[] }[];
 }
 
-/**
- * @param hosts whose exporters it asks, at their addresses
- * @param group of rules that it evaluates: this machine is no healthy host
- */
-export async function startPrometheus(hosts: RenderContext['hosts'], group: string): Promise<Prometheus> {
-  const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
+interface Monitor {
+  readonly vars: RenderContext['vars'];
+  /** Whose exporters it asks, at their addresses. */
+  readonly hosts: RenderContext['hosts'];
+  /** The rules that it evaluates, by their group: this machine is no healthy host. */
+  readonly group: string;
+  /** The given certificate of the gateways. */
+  readonly certificate: string;
+}
+
+/** Writes the files of a monitor. */
+async function filesIn(folder: string, { vars, hosts, group, certificate }: Monitor): Promise<void> {
   await mkdir(join(folder, 'targets'));
-  const yaml = async (name: string) => parse(await readFile(join(templates, name), 'utf8'));
+  const yaml = async (name: string) => {
+    const text = await readFile(join(templates, name), 'utf8');
+    return parse(text.replaceAll(`:${monitoringPorts.prober}`, `:${proberPort}`));
+  };
   const write = (name: string, content: unknown) => writeFile(join(folder, name), JSON.stringify(content));
   const { alerting: _, ...configuration } = await yaml('prometheus.yml');
-  const global = { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' };
-  await write('prometheus.yml', { ...configuration, global, rule_files: ['rules.yml'] });
+  // blackbox_exporter gives up half a second before the limit.
+  const global = { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' };
+  await write('prometheus.yml', { ...configuration, global, rule_files: ['*rules.yml'] });
   const groups = ((await yaml('rules.yml')) as Rules).groups.filter(({ name }) => name === group);
   for (const rule of groups.flatMap(({ rules }) => rules)) {
     if (rule.for) rule.for = shortened(rule.for);
     rule.expr = rule.expr.replace(/(?<=\[)\w+(?=\])/g, shortened);
   }
   await write('rules.yml', { groups });
+  await writeFile(join(folder, 'targets.rules.yml'), inventoryRules(hosts, vars));
+  await writeFile(
+    join(folder, 'blackbox.yml'),
+    proberFile(hosts, () => certificate),
+  );
   for (const job of jobs) await writeFile(join(folder, `targets/${job}.json`), targetsFile(hosts, job));
+}
+
+export async function startPrometheus(monitor: Monitor): Promise<Prometheus> {
+  const folder = await mkdtemp(join(tmpdir(), 'prometheus-'));
+  await filesIn(folder, monitor);
+  const prober = start(blackboxExporter, [
+    `--config.file=${folder}/blackbox.yml`,
+    `--web.listen-address=127.0.0.1:${proberPort}`,
+  ]);
   const program = start(prometheus, [
     `--config.file=${folder}/prometheus.yml`,
     `--storage.tsdb.path=${folder}/data`,
@@ -63,14 +92,16 @@ export async function startPrometheus(hosts: RenderContext['hosts'], group: stri
       const alerts = await answering.query('ALERTS{alertstate="firing"}');
       return [...new Set(alerts.map(({ metric }) => `${metric.alertname} ${metric.instance}`))].sort();
     },
+    stopProber: prober.stop,
     async stop() {
-      await program.stop();
+      await Promise.all([program.stop(), prober.stop()]);
       await rm(folder, { recursive: true, force: true });
     },
   };
   // Otherwise another one could answer in its place.
-  const isReady = async () => program.runs() && (await get({ port, path: '/-/ready' })).status === 200;
-  await until(isReady, program.log, 60);
+  const isReady = async () =>
+    program.runs() && prober.runs() && (await get({ port, path: '/-/ready' })).status === 200;
+  await until(isReady, () => program.log() + prober.log(), 60);
   return answering;
 }
 

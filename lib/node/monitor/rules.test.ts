@@ -20,6 +20,7 @@ const rules = groups.flatMap((group) => group.rules);
 const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
 const onGateway = 'instance="gw-1",group="gateway"';
+const onProbe = 'job="probe",instance="gw-1",group="gateway"';
 const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
@@ -37,6 +38,8 @@ const cases: readonly (readonly [
   alert: string,
   series: Readonly<Record<string, string>>,
   at?: readonly number[],
+  /** Other rules that fire for it. */
+  others?: readonly string[],
 ])[] = [
   ['SynchronizerHalted', { [`rpc_node_synchronizer_halted{${on}}`]: fault(0, 1) }],
   ['ChainForked', { [`rpc_node_hash_same{${on}}`]: fault(1, 0) }],
@@ -81,6 +84,17 @@ const cases: readonly (readonly [
       ),
     },
   ],
+  ['GatewayCertificate', { [`probe_ssl_earliest_cert_expiry{${onProbe}}`]: fault(1.3e6, 1e6) }],
+  [
+    'BudgetBurnsFast',
+    { [`probe_success{${onProbe}}`]: '1x39 0x79 1x1800' },
+    [9, 29, 395],
+    ['BudgetBurns', 'BudgetBurnsSlowly'],
+  ],
+  // A minute in half an hour, and then in an hour.
+  ['BudgetBurns', { [`probe_success{${onProbe}}`]: '1x39 0x3 1x1800' }, [9, 29, 395], ['BudgetBurnsSlowly']],
+  ['BudgetBurnsSlowly', { [`probe_success{${onProbe}}`]: '1x39 0x3 1x1800' }, [9, 60, 395]],
+  ['ClientsWait', { [`probe_duration_seconds{${onProbe}}`]: fault('0.01', 2) }],
   ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
@@ -196,6 +210,7 @@ const cases: readonly (readonly [
       'rpc_node_drift_every_seconds{inventory="mainnet"}': '300x280',
     },
   ],
+  ['ProberGone', { [`up{${onProbe}}`]: fault(1, 0) }],
   ['DatabaseExporterGone', { [`up{job="postgres",${on}}`]: fault(1, 0) }],
   [
     'MetricsOld',
@@ -257,6 +272,15 @@ const silent: readonly (readonly [
     [125, 160, 200, 239],
   ],
   [
+    'failures that the objective allows',
+    {
+      [`probe_success{${onProbe}}`]: '1x39 0x3 1x1800',
+      rpc_node_objective: '0.95x2000',
+    },
+    [29, 60],
+  ],
+  ['two failures', { [`probe_success{${onProbe}}`]: '1x39 0x1 1x1800' }, [11, 29, 60]],
+  [
     'a few refused requests of few',
     {
       [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+15x280',
@@ -295,7 +319,7 @@ test.each(rules)('$alert says what it means, how severe it is, and what to do', 
 test.skipIf(!existsSync(promtool))(
   'each rule fires for its fault, alone, and clears, and none fires without a fault',
   () => {
-    const tests = cases.map(([alert, series, [before, during, after] = [9, 29, 48]]) => {
+    const tests = cases.map(([alert, series, [before, during, after] = [9, 29, 48], others = []]) => {
       // The comment names the case in promtool's output.
       const firing = { expr: `count by (alertname) (ALERTS{alertstate="firing"}) # ${alert}` };
       return {
@@ -306,7 +330,7 @@ test.skipIf(!existsSync(promtool))(
           {
             ...firing,
             eval_time: `${during}m`,
-            exp_samples: [{ labels: `{alertname="${alert}"}`, value: 1 }],
+            exp_samples: [alert, ...others].map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
           },
           { ...firing, eval_time: `${after}m`, exp_samples: [] },
         ],

@@ -1,17 +1,30 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
+import { probesOf } from '../variables/probes.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** What Prometheus scrapes, by job. */
-export const jobs = ['host', 'node', 'postgres', 'gateway'] as const;
+export const jobs = ['host', 'node', 'postgres', 'gateway', 'probe'] as const;
 type Job = (typeof jobs)[number];
+
+interface Target {
+  readonly job: Job;
+  readonly address: string;
+  readonly instance: string;
+  readonly group: string;
+}
+
+/** What blackbox_exporter asks; its module has the name of the instance. */
+function probed(hosts: readonly InventoryHost<Variables>[]): Target[] {
+  return probesOf(hosts).map(({ url, instance, group }) => ({ job: 'probe', address: url, instance, group }));
+}
 
 /**
  * The endpoints with metrics, in the order of the inventory. `instance` is the name of an
  * endpoint's host there. On one server for all components the node's are those of its
  * synchronizer.
  */
-function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
+function exportersOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
   return hosts.flatMap((host) => {
     const { connection, groups, vars, name: instance } = host;
     const target = (job: Job, port: number) => {
@@ -28,6 +41,10 @@ function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
   });
 }
 
+function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
+  return [...exportersOf(hosts), ...probed(hosts)];
+}
+
 /**
  * The content of targets/JOB.json, for file_sd_configs: Prometheus reads it again when it changes.
  */
@@ -38,13 +55,29 @@ export function targetsFile(hosts: readonly InventoryHost<Variables>[], job: Job
   return `${JSON.stringify(targets, undefined, 2)}\n`;
 }
 
+const driftCheckMissing = {
+  alert: 'DriftCheckMissing',
+  expr: 'absent(rpc_node_drift_check_seconds)',
+  for: '5m',
+  labels: { severity: 'warning' },
+  annotations: {
+    summary: 'Prometheus knows of no scheduled check mode',
+    description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
+    runbook: 'docs/alerts.md#drift-is-not-checked',
+  },
+};
+
 /**
- * A rule for each target that fires when Prometheus does not know it any more. `up` is 0 for a
- * target that does not answer; for one that was lost from the configuration there is no `up` at
- * all. In JSON, which is YAML as well.
+ * The rules that depend on the inventory, in JSON, which is YAML as well. One for each target
+ * fires when Prometheus does not know it any more: `up` is 0 for a target that does not answer;
+ * for one that was lost from the configuration there is no `up` at all. Another one has the
+ * objective, as a share, for templates/monitor/rules.yml.
  */
-export function absentRules(hosts: readonly InventoryHost<Variables>[]): string {
-  const rules = targetsOf(hosts).map(({ job, instance, group }) => ({
+export function inventoryRules(
+  hosts: readonly InventoryHost<Variables>[],
+  { monitoring: { objective } }: Pick<Variables, 'monitoring'>,
+): string {
+  const unknown = targetsOf(hosts).map(({ job, instance, group }) => ({
     alert: 'TargetUnknown',
     expr: `absent(up{job="${job}",instance="${instance}"})`,
     for: '2m',
@@ -55,17 +88,12 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
       runbook: 'docs/alerts.md#an-exporter-is-gone',
     },
   }));
-  const drift = {
-    alert: 'DriftCheckMissing',
-    expr: 'absent(rpc_node_drift_check_seconds)',
-    for: '5m',
-    labels: { severity: 'warning' },
-    annotations: {
-      summary: 'Prometheus knows of no scheduled check mode',
-      description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
-      runbook: 'docs/alerts.md#drift-is-not-checked',
-    },
-  };
-  const all = hosts.some(({ vars }) => vars.monitoring.drift_check) ? [...rules, drift] : rules;
-  return `${JSON.stringify({ groups: [{ name: 'targets', rules: all }] }, undefined, 2)}\n`;
+  // Without the last digits of a division.
+  const share = { record: 'rpc_node_objective', expr: String(Number((objective / 100).toFixed(5))) };
+  const rules = [
+    ...unknown,
+    ...(hosts.some(({ vars }) => vars.monitoring.drift_check) ? [driftCheckMissing] : []),
+    ...(probesOf(hosts).length > 0 ? [share] : []),
+  ];
+  return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
 }
