@@ -40,10 +40,13 @@ interface Dashboard {
     readonly targets: readonly { readonly expr: string }[];
   }[];
 }
-const dashboards = readdirSync(join(templates, 'dashboards')).map(
-  (name) =>
-    [name, JSON.parse(readFileSync(join(templates, 'dashboards', name), 'utf8')) as Dashboard] as const,
-);
+/** This lab has no gateway: test/gateway/alerts.test.ts has the panels of that dashboard. */
+const dashboards = readdirSync(join(templates, 'dashboards'))
+  .filter((name) => name !== 'gateway.json')
+  .map(
+    (name) =>
+      [name, JSON.parse(readFileSync(join(templates, 'dashboards', name), 'utf8')) as Dashboard] as const,
+  );
 const panels = dashboards.flatMap(([name, { panels: all }]) =>
   all.flatMap(({ title, targets }) =>
     targets.map(({ expr }) => [name, title, expr.replaceAll('$instance', '.*')] as const),
