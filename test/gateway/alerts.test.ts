@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
-import { metricsProgram } from '../../lib/node/monitor/textfiles.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
-import { nodeExporter, prometheus } from '../monitoring-programs.mjs';
+import { prometheus } from '../monitoring-programs.mjs';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
-import { type Prometheus, start, startPrometheus } from './prometheus.ts';
+import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
+import { type Prometheus, startPrometheus } from './prometheus.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
 
 const rpcPorts = { http: 28423, websocket: 28433 };
@@ -53,7 +52,7 @@ let folder: string;
 let context: RenderContext;
 let gateway: Gateway;
 let monitor: Prometheus;
-let exporter: ReturnType<typeof start>;
+let exporter: HostMetrics;
 const hosts: RpcHost[] = names.map((name, at) => rpcHost(name, `127.0.9.${at + 1}`, rpcPorts));
 
 const fires = (alert: string) =>
@@ -77,43 +76,16 @@ async function certificateEndsIn(days: number): Promise<void> {
   const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...out];
   execFileSync('openssl', words, { stdio: 'pipe' });
   await chmod(join(folder, 'key'), 0o600);
-  execFileSync('sh', [join(folder, 'node-metrics'), join(folder, 'metrics.conf')]);
-}
-
-/** The files of role exporters, in a folder of the test. */
-async function hostMetrics(): Promise<void> {
-  const help = join(import.meta.dirname, '../../templates/host/node-metrics.help');
-  await Promise.all(
-    ['textfiles', 'state', 'rpc-node/gateway'].map((name) => mkdir(join(folder, name), { recursive: true })),
-  );
-  await writeFile(join(folder, 'firewall'), `loaded 1\nchecked ${Math.floor(Date.now() / 1000)}\n`);
-  await writeFile(join(folder, 'node-metrics'), metricsProgram('node-metrics'));
-  await copyFile(help, join(folder, 'node-metrics.help'));
-  const nothing = Object.fromEntries(
-    ['CONTAINERS', 'SEQUENCER', 'OWN', 'LAYER1', 'STATE_USER', 'STATE_DATABASE'].map((name) => [name, '']),
-  );
-  const settings = shellSettings({
-    ...nothing,
-    CERTIFICATES: certificate(),
-    FIREWALL: join(folder, 'firewall'),
-    TEXTFILES: join(folder, 'textfiles'),
-    STATE: join(folder, 'state'),
-  });
-  await writeFile(join(folder, 'metrics.conf'), settings);
-  await certificateEndsIn(90);
+  await exporter.measure();
 }
 
 /** Installed by test/all.mjs. */
 describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(path)))('alerts', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'alerts-'));
-    await hostMetrics();
-    exporter = start(nodeExporter, [
-      `--web.listen-address=${address}:9100`,
-      '--collector.disable-defaults',
-      '--collector.textfile',
-      `--collector.textfile.directory=${join(folder, 'textfiles')}`,
-    ]);
+    await mkdir(join(folder, 'rpc-node/gateway'), { recursive: true });
+    exporter = await startHostMetrics(folder, address, { CERTIFICATES: certificate() });
+    await certificateEndsIn(90);
     await Promise.all(hosts.map((host) => host.start()));
   });
   afterAll(async () => {

@@ -21,6 +21,7 @@ const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
 const onGateway = 'instance="gw-1",group="gateway"';
 const onProbe = 'job="probe",instance="gw-1",group="gateway"';
+const onReplica = 'instance="replica-1",group="replica"';
 const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
@@ -95,6 +96,13 @@ const cases: readonly (readonly [
   ['BudgetBurns', { [`probe_success{${onProbe}}`]: '1x39 0x3 1x1800' }, [9, 29, 395], ['BudgetBurnsSlowly']],
   ['BudgetBurnsSlowly', { [`probe_success{${onProbe}}`]: '1x39 0x3 1x1800' }, [9, 60, 395]],
   ['ClientsWait', { [`probe_duration_seconds{${onProbe}}`]: fault('0.01', 2) }],
+  ['ReplicaNotReceiving', { [`rpc_node_replica_receiving{${onReplica}}`]: fault(1, 0) }],
+  ['ReplicaBehind', { [`rpc_node_replica_behind_bytes{${onReplica}}`]: fault(2 ** 26, 2 ** 26 + 1) }],
+  ['ReplicaBehind', { [`rpc_node_replica_behind_seconds{${onReplica}}`]: fault(60, 61) }],
+  [
+    'ReplicaCancelsQueries',
+    { [`rpc_node_replica_cancelled_queries_total{${onReplica}}`]: '7x40 7+0.2x80 23x160' },
+  ],
   ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
