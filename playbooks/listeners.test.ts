@@ -59,6 +59,7 @@ const packaged: Readonly<Record<string, Readonly<Record<string, readonly Listene
   keepalived: { 'keepalived.service': ['vrrp'] },
   prometheus: { 'prometheus.service': ['9090'] },
   'prometheus-alertmanager': { 'prometheus-alertmanager.service': ['9093', '9094', '9094/udp'] },
+  'prometheus-blackbox-exporter': { 'prometheus-blackbox-exporter.service': ['9115'] },
   'prometheus-node-exporter': { 'prometheus-node-exporter.service': ['9100'] },
   'prometheus-postgres-exporter': { 'prometheus-postgres-exporter.service': ['9187'] },
 };
@@ -163,7 +164,7 @@ test.each([
   ['replica', ['5432', '9100']],
   ['backup', ['9100']],
   ['gateway', ['8123', '8133', '80', '8143', '9101', 'vrrp', '9100']],
-  ['monitor', ['9090', '9093', '9094', '9094/udp', '9100']],
+  ['monitor', ['9090', '9093', '9094', '9094/udp', '9100', '9115']],
 ] as const)('every listener of group %s has a rule, which is there before it', async (group, expected) => {
   const { context, made, written, order } = await everything(group);
   // What is found is all that there is: a listener that this test does not see would have no rule.

@@ -559,9 +559,9 @@ const table: readonly Row[] = [
   ['firewall.metrics', ['192.0.2.1'], ['role firewall', 'gw role gateway']],
   ['firewall.internal', ['192.0.2.1'], ['role firewall']],
   ['firewall.connects_from', ['192.0.2.1'], ['role firewall', 'gw role gateway']],
-  ['gateway.http', 18123, ['gw role gateway']],
+  ['gateway.http', 18123, ['gw role gateway', 'role monitor']],
   ['gateway.websocket', 18133, ['gw role gateway']],
-  ['gateway.metrics', 19101, ['gw role gateway']],
+  ['gateway.metrics', 19101, ['gw role gateway', 'role monitor']],
   ['gateway.peers', 18143, ['gw role gateway']],
   ['gateway.most_behind', 9, ['gw role gateway']],
   ['gateway.client_requests', 9, ['gw role gateway']],
@@ -630,6 +630,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'monitoring.certificates': 'lib/node/monitor/exporters.ts',
   'monitoring.drift_check.every_minutes': 'lib/node/monitor/drift-check.test.ts',
   'monitoring.drift_check.user': 'lib/node/monitor/drift-check.test.ts',
+  'monitoring.objective': 'lib/node/monitor/monitor.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { $ } from 'zx';
 import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
 import { withLabForAWhile } from '../lab/for-a-while.mjs';
-import { getPromtool } from './promtool.mjs';
+import { getMonitoringPrograms } from './monitoring-programs.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
 /** Runs a command beside others: its output is shown whole when it ends. */
@@ -27,8 +27,8 @@ const otherVersions = versions.filter((version) => major(version) !== major(proc
 if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
 // Checks every shell script.
 if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
-// Tests the rules for alerts.
-if (canInstall()) await getPromtool();
+// Tests the rules for alerts, by promtool and by real faults of a gateway.
+if (canInstall()) await getMonitoringPrograms();
 // The gateway's own program, with small RPC hosts of the test around it.
 if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('haproxy');
 // Tests of the firewall send packets between network namespaces.

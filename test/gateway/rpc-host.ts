@@ -11,8 +11,9 @@ export interface RpcHost {
   forkedAt: number;
   /** Whether it accepts connections and answers nothing. */
   silent: boolean;
-  /** Milliseconds before an answer to `slow`. */
+  /** Milliseconds before an answer to `slowMethod`. */
   delay: number;
+  slowMethod: string;
   /** Requests of clients that it has answered. */
   answered: number;
   /** Ends at once, with all its connections, as a killed host does. */
@@ -40,6 +41,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     forkedAt: Number.POSITIVE_INFINITY,
     silent: false,
     delay: 0,
+    slowMethod: 'slow',
     answered: 0,
     async start() {
       const http = createServer(async (request, response) => {
@@ -75,7 +77,7 @@ interface Call {
 async function answerTo(host: RpcHost, { id, method, params = [] }: Call, request: IncomingMessage) {
   // The gateway asks for blocks without their transactions.
   if (method !== 'eth_getBlockByNumber') host.answered += 1;
-  if (method === 'slow') await new Promise((resolve) => setTimeout(resolve, host.delay));
+  if (method === host.slowMethod) await new Promise((resolve) => setTimeout(resolve, host.delay));
   return { jsonrpc: '2.0', id, result: resultOf(host, method, params, request) };
 }
 

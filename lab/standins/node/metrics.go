@@ -96,7 +96,8 @@ func (m *metrics) observe(name string, since time.Time) {
 	h.counts[sort.SearchFloat64s(h.bounds, seconds)]++
 }
 
-// requestHandled counts an HTTP request: single, batch, or invalid, which counts twice. JSON-RPC errors are counted in the same way.
+// requestHandled counts an HTTP request: single, batch, invalid or error. One that cannot be decoded counts twice, as single or batch and
+// as invalid; one whose answer cannot be sent, as single and as error. JSON-RPC errors are answers, and count as single.
 func (m *metrics) requestHandled(kind string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -19,6 +21,9 @@ const (
 	codeNotFound       = -32601
 	codeInvalidParams  = -32602
 )
+
+// longestRequest is in bytes.
+const longestRequest = 5 << 20
 
 type rpcError struct {
 	Code    int    `json:"code"`
@@ -112,13 +117,18 @@ func (s *rpcServer) serveHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveCall answers a request or a batch. Only what is no request has a status of HTTP other than 200.
 func (s *rpcServer) serveCall(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength > longestRequest {
+		s.invalid(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("content length too large (%d>%d)", r.ContentLength, longestRequest))
+		return
+	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" && kind != "application/json-rpc" && kind != "application/jsonrequest" {
 		s.invalid(w, http.StatusUnsupportedMediaType, "invalid content type, only application/json is supported")
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, 5<<20))
+	body, err := io.ReadAll(io.LimitReader(r.Body, longestRequest))
 	if err != nil {
+		s.failed(w, err)
 		return
 	}
 	body = bytes.TrimSpace(body)
@@ -138,12 +148,22 @@ func (s *rpcServer) serveCall(w http.ResponseWriter, r *http.Request) {
 		s.invalid(w, status, fault)
 		return
 	}
-	_, _ = w.Write(answer)
+	if _, err := w.Write(answer); err != nil && single {
+		s.failed(w, err)
+	}
 }
 
 func (s *rpcServer) invalid(w http.ResponseWriter, status int, fault string) {
 	s.metrics.requestHandled("invalid")
 	http.Error(w, fault, status)
+}
+
+// failed counts a request that did not arrive whole, or whose answer could not be sent.
+func (s *rpcServer) failed(w http.ResponseWriter, err error) {
+	s.metrics.requestHandled("error")
+	if !errors.Is(err, syscall.EPIPE) {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
 }
 
 // handle answers a single request or a batch, or returns what is wrong with it and the status of HTTP.

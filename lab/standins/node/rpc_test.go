@@ -2,9 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -106,5 +110,50 @@ func TestMetricsHaveTheRealNamesAndTraps(t *testing.T) {
 	}
 	if strings.Contains(m.text(), `type="error"`) || strings.Contains(newMetrics("rpc").text(), "synchronizer_") {
 		t.Error("the real program has no such line")
+	}
+}
+
+// brokenBody is that of a client that goes away.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+// brokenAnswer is one that nobody takes.
+type brokenAnswer struct{ *httptest.ResponseRecorder }
+
+func (brokenAnswer) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestRefusedRequestsAreCountedAsTheRealProgramCountsThem(t *testing.T) {
+	const call = `{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`
+	request := func(body io.Reader, kind string) *http.Request {
+		r := httptest.NewRequest(http.MethodPost, "/", body)
+		r.Header.Set("Content-Type", kind)
+		return r
+	}
+	long := request(strings.NewReader(call), "application/json")
+	long.ContentLength = longestRequest + 1
+	for _, each := range []struct {
+		what    string
+		request *http.Request
+		broken  bool
+		wanted  map[string]uint64
+	}{
+		{"another content type", request(strings.NewReader(call), "text/plain"), false, map[string]uint64{"invalid": 1}},
+		{"too long", long, false, map[string]uint64{"invalid": 1}},
+		{"empty", request(strings.NewReader(" "), "application/json"), false, map[string]uint64{"invalid": 1}},
+		{"no JSON", request(strings.NewReader("{"), "application/json"), false, map[string]uint64{"invalid": 1, "single": 1}},
+		{"no JSON in a batch", request(strings.NewReader("[{"), "application/json"), false, map[string]uint64{"invalid": 1, "batch": 1}},
+		{"client gone before the end", request(brokenBody{}, "application/json"), false, map[string]uint64{"error": 1}},
+		{"client gone before the answer", request(strings.NewReader(call), "application/json"), true, map[string]uint64{"error": 1, "single": 1}},
+	} {
+		s := testServer(t, nil, "eth")
+		var answer http.ResponseWriter = httptest.NewRecorder()
+		if each.broken {
+			answer = brokenAnswer{httptest.NewRecorder()}
+		}
+		s.serveHTTP(answer, each.request)
+		if !reflect.DeepEqual(s.metrics.handled, each.wanted) {
+			t.Errorf("%s: %v", each.what, s.metrics.handled)
+		}
 	}
 }

@@ -79,7 +79,11 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     retries: String(2 * others.length + 2),
     others: peers(() => challengePort),
   };
-  const clients = firewall.json_rpc;
+  // The monitor asks as a client does.
+  const clients = firewall.json_rpc && [
+    ...firewall.json_rpc,
+    ...hostsIn(hosts, 'monitor').flatMap(addressesOf),
+  ];
   const rpc = hostsIn(hosts, 'rpc');
   return {
     name: host.name,

@@ -122,7 +122,9 @@ async function readGiven(
     );
   }
   problems.push(...found);
-  return certificate && key && found.length === 0 ? { certificate: certificate.text, key } : undefined;
+  return certificate && key && found.length === 0
+    ? { certificate: certificate.text, key, names: tls.names }
+    : undefined;
 }
 
 function certificateIn(file: string, refuse: (what: string, hint?: string) => void) {

@@ -2,13 +2,15 @@ import { expect, test } from 'vitest';
 import exporters from '../../../roles/exporters.ts';
 import monitor from '../../../roles/monitor.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { gatewayFiles } from '../gateway/render.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { accesses } from '../server/firewall.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf, refusal } from '../testing/role-context.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
+import { proberFile } from './prober.ts';
 import { statisticsRoleIsThere } from './statistics-role.ts';
-import { absentRules, targetsFile } from './targets.ts';
+import { inventoryRules, targetsFile } from './targets.ts';
 
 const ownMonitor = [['groups', 'monitor'], { 'mon-1': { address: '192.0.2.9' } }] as const;
 const webhook = { name: 'ops', configs: { webhook_configs: [{ url: 'http://192.0.2.1/hook' }] } };
@@ -68,7 +70,7 @@ test('no two tasks of a monitor have the same name', async () => {
 });
 
 test('every host is a target, by its name in the inventory', async () => {
-  const { hosts } = await contextOf({
+  const { hosts, vars } = await contextOf({
     changes: [ownMonitor, [['groups', 'rpc', 'rpc-2', 'address'], 'fd00::3']],
   });
   const targets = (job: 'host' | 'node' | 'postgres') =>
@@ -87,7 +89,7 @@ test('every host is a target, by its name in the inventory', async () => {
     'rpc-2 [fd00::3]:9092',
   ]);
   expect(targets('postgres')).toEqual(['db-1 172.30.77.11:9187']);
-  const { groups } = JSON.parse(absentRules(hosts)) as { groups: { rules: { expr: string }[] }[] };
+  const { groups } = JSON.parse(inventoryRules(hosts, vars)) as { groups: { rules: { expr: string }[] }[] };
   expect(groups[0]?.rules).toHaveLength(8);
   expect(groups[0]?.rules[0]?.expr).toBe('absent(up{job="host",instance="db-1"})');
 });
@@ -95,14 +97,69 @@ test('every host is a target, by its name in the inventory', async () => {
 test('of a gateway alone the host is a target, and of one that is an RPC server, too, the node', async () => {
   const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'rpc-1': null }] as const;
   const changes = [ownMonitor, gateways, [['vars', 'gateway'], { http: 80, websocket: 81 }]] as const;
-  const { hosts } = await contextOf({ changes });
-  const targets = (job: 'host' | 'node') =>
+  const { hosts, vars } = await contextOf({ changes });
+  const targets = (job: 'host' | 'node' | 'gateway') =>
     targetsFile(hosts, job)
       .match(/"instance": "[^"]+/g)
       ?.join() ?? '';
   expect(targets('host')).toContain('gw-1');
   expect(targets('node')).not.toContain('gw-1');
   expect(targets('node')).toContain('rpc-1');
+  expect(targets('gateway')).toBe('"instance": "rpc-1,"instance": "gw-1');
+  expect(targetsFile(hosts, 'gateway')).toContain('"10.0.0.1:9101"');
+  expect(inventoryRules(hosts, vars)).toContain('absent(up{job=\\"gateway\\",instance=\\"gw-1\\"})');
+});
+
+test('clients reach the gateways by the shared address, or by their own, and so does the monitor', async () => {
+  const gateways = [
+    ['groups', 'gateway'],
+    { 'gw-1': { address: '10.0.0.1' }, 'gw-2': { address: 'fd00::2' } },
+  ] as const;
+  const of = async (gateway: object) => {
+    const monitoring = { objective: 99.95 };
+    const changes = [
+      ownMonitor,
+      gateways,
+      [['vars', 'gateway'], gateway],
+      [['vars', 'monitoring'], monitoring],
+    ] as const;
+    const { hosts, vars } = await contextOf({ changes, group: 'monitor' });
+    const { modules } = JSON.parse(proberFile(hosts)) as { modules: Record<string, { http: object }> };
+    expect(inventoryRules(hosts, vars)).toContain('"expr": "0.9995"');
+    return { targets: JSON.parse(targetsFile(hosts, 'probe')), modules };
+  };
+  const own = await of({});
+  expect(own.targets).toEqual([
+    { targets: ['http://10.0.0.1:8123'], labels: { instance: 'gw-1', group: 'gateway' } },
+    { targets: ['http://[fd00::2]:8123'], labels: { instance: 'gw-2', group: 'gateway' } },
+  ]);
+  expect(Object.keys(own.modules)).toEqual(['gw-1', 'gw-2']);
+  const acme = { acme: { email: 'ops@example.com' }, names: ['rpc.example.com', 'b.example.com'] };
+  const shared = await of({ shared: { address: '10.0.0.9/24', interface: 'eth0' }, http: 443, tls: acme });
+  expect(shared.targets).toEqual([
+    { targets: ['https://10.0.0.9:443'], labels: { instance: '10.0.0.9', group: 'gateway' } },
+  ]);
+  expect(shared.modules['10.0.0.9']?.http).toMatchObject({ tls_config: { server_name: 'rpc.example.com' } });
+});
+
+test('without gateways the monitor has no prober', async () => {
+  const found = names(await monitor.resources(await contextOf({ changes: [ownMonitor], group: 'monitor' })));
+  expect(found.filter((name) => /blackbox/.test(name))).toEqual([]);
+  const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }] as const;
+  const with9115 = await monitor.resources(
+    await contextOf({ changes: [ownMonitor, gateways], group: 'monitor' }),
+  );
+  expect(names(with9115)).toContain('prometheus-blackbox-exporter.service is enabled and running');
+});
+
+test('a gateway that lets some clients in lets the monitor in', async () => {
+  const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }] as const;
+  const changes = [ownMonitor, gateways, [['vars', 'firewall'], { json_rpc: ['192.0.2.128/25'] }]] as const;
+  const context = await contextOf({ changes, group: 'gateway' });
+  const [clients] = await accesses(context);
+  expect(clients).toMatchObject({ name: 'CLIENTS', sources: ['192.0.2.128/25', '192.0.2.9'] });
+  const { files } = gatewayFiles(context);
+  expect(String(files[0]?.content)).toContain('reject unless { src 192.0.2.128/25 192.0.2.9 }');
 });
 
 test('a receiver has its secrets in the file, and none of it is shown', async () => {

@@ -7,7 +7,7 @@ import { monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { acceptedByItsChecker, folderOfPrometheus, monitorFolder } from './accepted-file.ts';
 import { packageUnit } from './package-unit.ts';
-import { absentRules, jobs, targetsFile } from './targets.ts';
+import { inventoryRules, jobs, targetsFile } from './targets.ts';
 
 const template = (name: string) =>
   readFileSync(new URL(`../../../templates/monitor/${name}`, import.meta.url), 'utf8');
@@ -33,12 +33,12 @@ export function prometheusRuns({ vars, hosts }: Context<Variables>): Resource[] 
       folderOfPrometheus(data),
       directory(`${monitorFolder}/targets`),
       ...jobs.map((job) => file(`${monitorFolder}/targets/${job}.json`).content(targetsFile(hosts, job))),
-      ...configuration(hosts),
+      ...configuration(hosts, vars),
     ],
   });
 }
 
-function configuration(hosts: Context<Variables>['hosts']): Resource[] {
+function configuration(hosts: Context<Variables>['hosts'], vars: Variables): Resource[] {
   const rules = ['promtool', 'check', 'rules'];
   return [
     acceptedByItsChecker({
@@ -49,7 +49,7 @@ function configuration(hosts: Context<Variables>['hosts']): Resource[] {
     }),
     acceptedByItsChecker({
       name: 'targets.rules.yml',
-      content: absentRules(hosts),
+      content: inventoryRules(hosts, vars),
       judge: rules,
       source: 'the rules for the targets of the inventory',
     }),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { promtool } from '../../../test/promtool.mjs';
+import { promtool } from '../../../test/monitoring-programs.mjs';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -19,6 +19,9 @@ const rules = groups.flatMap((group) => group.rules);
 
 const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
+const onGateway = 'instance="gw-1",group="gateway"';
+const onProbe = 'job="probe",instance="gw-1",group="gateway"';
+const onReplica = 'instance="replica-1",group="replica"';
 const onBackup = 'instance="backup-1",group="backup"';
 const gib = 2 ** 30;
 
@@ -49,6 +52,46 @@ const cases: readonly (readonly [
   ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
+  ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
+  ['NobodyServes', { [`haproxy_backend_active_servers{${onGateway},proxy="rpc_http"}`]: fault(2, 0) }],
+  [
+    'GatewayLimitsHit',
+    {
+      // Of 100 requests a second, 30 are refused by RPC hosts, and then 10 by the gateway, too.
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]:
+        '0+450x40 18000+600x80 66000+450x160',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0+450x280',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_websocket",code="4xx"}`]: '0x280',
+    },
+  ],
+  [
+    'GatewayCertificate',
+    {
+      [`rpc_node_certificate_end_seconds{${onGateway},path="/etc/rpc-node/gateway/acme.pem"}`]: fault(
+        2e6,
+        1.7e6,
+      ),
+    },
+  ],
+  [
+    'GatewayCertificate',
+    {
+      [`rpc_node_certificate_end_seconds{${onGateway},path="/etc/rpc-node/gateway/tls.pem"}`]: fault(
+        1.3e6,
+        1e6,
+      ),
+    },
+  ],
+  ['GatewayCertificate', { [`probe_ssl_earliest_cert_expiry{${onProbe}}`]: fault(1.3e6, 1e6) }],
+  ['ClientsWait', { [`probe_duration_seconds{${onProbe}}`]: fault('0.01', 2) }],
+  ['ReplicaNotReceiving', { [`rpc_node_replica_receiving{${onReplica}}`]: fault(1, 0) }],
+  ['ReplicaBehind', { [`rpc_node_replica_behind_bytes{${onReplica}}`]: fault(2 ** 26, 2 ** 26 + 1) }],
+  ['ReplicaBehind', { [`rpc_node_replica_behind_seconds{${onReplica}}`]: fault(60, 61) }],
+  [
+    'ReplicaCancelsQueries',
+    { [`rpc_node_replica_cancelled_queries_total{${onReplica}}`]: '7x40 7+0.2x80 23x160' },
+  ],
   ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
@@ -71,6 +114,14 @@ const cases: readonly (readonly [
     'JsonRpcErrors',
     {
       [`jsonrpc_request_handled{${onRpc},type="error"}`]: '0x40 0+90x80 7200x160',
+      [`jsonrpc_request_handled{${onRpc},type="single"}`]: '0+10x280',
+    },
+  ],
+  [
+    'JsonRpcErrors',
+    {
+      // Nothing but broken JSON: the node counts each as single, too.
+      [`jsonrpc_request_handled{${onRpc},type="invalid"}`]: '0x40 0+10x80 800x160',
       [`jsonrpc_request_handled{${onRpc},type="single"}`]: '0+10x280',
     },
   ],
@@ -156,6 +207,7 @@ const cases: readonly (readonly [
       'rpc_node_drift_every_seconds{inventory="mainnet"}': '300x280',
     },
   ],
+  ['ProberGone', { [`up{${onProbe}}`]: fault(1, 0) }],
   ['DatabaseExporterGone', { [`up{job="postgres",${on}}`]: fault(1, 0) }],
   [
     'MetricsOld',
@@ -202,6 +254,16 @@ const cases: readonly (readonly [
   ['AlertmanagerGone', { prometheus_notifications_alertmanagers_discovered: fault(1, 0) }],
 ];
 
+/** Twenty minutes without an answer to clients, and the rules that fire at a minute. */
+const outage = '1x39 0x79 1x1800';
+const outageStages: readonly (readonly [minute: number, firing: readonly string[]])[] = [
+  [9, []],
+  [29, ['BudgetBurnsFast', 'BudgetBurns', 'BudgetBurnsSlowly']],
+  [36, ['BudgetBurns', 'BudgetBurnsSlowly']],
+  [65, ['BudgetBurnsSlowly']],
+  [395, []],
+];
+
 /** What is no fault, and the minutes at which no rule fires. */
 const silent: readonly (readonly [
   what: string,
@@ -217,6 +279,24 @@ const silent: readonly (readonly [
     [125, 160, 200, 239],
   ],
   [
+    'failures that the objective allows',
+    {
+      [`probe_success{${onProbe}}`]: '1x39 0x3 1x220',
+      rpc_node_objective: '0.95x280',
+    },
+    [29, 60],
+  ],
+  ['two failures', { [`probe_success{${onProbe}}`]: '1x39 0x1 1x220' }, [11, 29, 60]],
+  [
+    'a few refused requests of few',
+    {
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+15x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]: '0+10x280',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0x280',
+    },
+    [20, 40, 60],
+  ],
+  [
     'five restarts while a server was set up',
     { [`rpc_node_container_restarts_total{${on},container="sync"}`]: '0x40 0+0.25x20 5x400' },
     [12, 20, 100],
@@ -224,7 +304,8 @@ const silent: readonly (readonly [
 ];
 
 test('every rule has a test', () => {
-  expect([...new Set(cases.map(([alert]) => alert))].sort()).toEqual(rules.map(({ alert }) => alert).sort());
+  const tested = [...cases.map(([alert]) => alert), ...outageStages.flatMap(([, firing]) => firing)];
+  expect([...new Set(tested)].sort()).toEqual(rules.map(({ alert }) => alert).sort());
 });
 
 test.each(rules)('$alert says what it means, how severe it is, and what to do', ({ labels, annotations }) => {
@@ -242,6 +323,9 @@ test.each(rules)('$alert says what it means, how severe it is, and what to do', 
   expect(anchors).toContain(anchor);
 });
 
+const samplesOf = (firing: readonly string[]) =>
+  firing.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 }));
+
 /** test/all.mjs gets it. */
 test.skipIf(!existsSync(promtool))(
   'each rule fires for its fault, alone, and clears, and none fires without a fault',
@@ -257,7 +341,7 @@ test.skipIf(!existsSync(promtool))(
           {
             ...firing,
             eval_time: `${during}m`,
-            exp_samples: [{ labels: `{alertname="${alert}"}`, value: 1 }],
+            exp_samples: samplesOf([alert]),
           },
           { ...firing, eval_time: `${after}m`, exp_samples: [] },
         ],
@@ -272,11 +356,24 @@ test.skipIf(!existsSync(promtool))(
         exp_samples: [],
       })),
     }));
+    const staged = {
+      interval: '15s',
+      input_series: [{ series: `probe_success{${onProbe}}`, values: outage }],
+      promql_expr_test: outageStages.map(([minute, firing]) => ({
+        expr: 'count by (alertname) (ALERTS{alertstate="firing"}) # an outage',
+        eval_time: `${minute}m`,
+        exp_samples: samplesOf(firing),
+      })),
+    };
     const folder = temporaryDirectory();
     const file = join(folder, 'test.json');
     writeFileSync(
       file,
-      JSON.stringify({ rule_files: [rulesPath], evaluation_interval: '1m', tests: [...tests, ...quiet] }),
+      JSON.stringify({
+        rule_files: [rulesPath],
+        evaluation_interval: '1m',
+        tests: [...tests, ...quiet, staged],
+      }),
     );
     const { stdout, stderr } = spawnSync(promtool, ['test', 'rules', file], { encoding: 'utf8' });
     expect(stdout + stderr).toBe(`Unit Testing:  ${file}\n  SUCCESS\n\n`);

@@ -1,28 +1,48 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
+import { probesOf } from '../variables/probes.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** What Prometheus scrapes, by job. */
-export const jobs = ['host', 'node', 'postgres'] as const;
+export const jobs = ['host', 'node', 'postgres', 'gateway', 'probe'] as const;
 type Job = (typeof jobs)[number];
+
+interface Target {
+  readonly job: Job;
+  readonly address: string;
+  readonly instance: string;
+  readonly group: string;
+}
+
+/** What blackbox_exporter asks; its module has the name of the instance. */
+function probed(hosts: readonly InventoryHost<Variables>[]): Target[] {
+  return probesOf(hosts).map(({ url, instance, group }) => ({ job: 'probe', address: url, instance, group }));
+}
 
 /**
  * The endpoints with metrics, in the order of the inventory. `instance` is the name of an
  * endpoint's host there. On one server for all components the node's are those of its
  * synchronizer.
  */
-function targetsOf(hosts: readonly InventoryHost<Variables>[]) {
+function exportersOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
   return hosts.flatMap((host) => {
     const { connection, groups, vars, name: instance } = host;
     const target = (job: Job, port: number) => {
       const address = connection.address.includes(':') ? `[${connection.address}]` : connection.address;
       return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
     };
-    const own = target('host', monitoringPorts.host);
-    if (isWithoutNode(host) || groups.includes('replica')) return [own];
-    if (!groups.includes('database')) return [own, target('node', vars.ports.rpc_metrics)];
-    return [own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
+    const own = [
+      target('host', monitoringPorts.host),
+      ...(groups.includes('gateway') ? [target('gateway', vars.gateway.metrics)] : []),
+    ];
+    if (isWithoutNode(host) || groups.includes('replica')) return own;
+    if (!groups.includes('database')) return [...own, target('node', vars.ports.rpc_metrics)];
+    return [...own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
   });
+}
+
+function targetsOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
+  return [...exportersOf(hosts), ...probed(hosts)];
 }
 
 /**
@@ -35,13 +55,29 @@ export function targetsFile(hosts: readonly InventoryHost<Variables>[], job: Job
   return `${JSON.stringify(targets, undefined, 2)}\n`;
 }
 
+const driftCheckMissing = {
+  alert: 'DriftCheckMissing',
+  expr: 'absent(rpc_node_drift_check_seconds)',
+  for: '5m',
+  labels: { severity: 'warning' },
+  annotations: {
+    summary: 'Prometheus knows of no scheduled check mode',
+    description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
+    runbook: 'docs/alerts.md#drift-is-not-checked',
+  },
+};
+
 /**
- * A rule for each target that fires when Prometheus does not know it any more. `up` is 0 for a
- * target that does not answer; for one that was lost from the configuration there is no `up` at
- * all. In JSON, which is YAML as well.
+ * The rules that depend on the inventory, in JSON, which is YAML as well. One for each target
+ * fires when Prometheus does not know it any more: `up` is 0 for a target that does not answer;
+ * for one that was lost from the configuration there is no `up` at all. Another one has the
+ * objective, as a share, for templates/monitor/rules.yml.
  */
-export function absentRules(hosts: readonly InventoryHost<Variables>[]): string {
-  const rules = targetsOf(hosts).map(({ job, instance, group }) => ({
+export function inventoryRules(
+  hosts: readonly InventoryHost<Variables>[],
+  { monitoring: { objective } }: Pick<Variables, 'monitoring'>,
+): string {
+  const unknown = targetsOf(hosts).map(({ job, instance, group }) => ({
     alert: 'TargetUnknown',
     expr: `absent(up{job="${job}",instance="${instance}"})`,
     for: '2m',
@@ -52,17 +88,12 @@ export function absentRules(hosts: readonly InventoryHost<Variables>[]): string 
       runbook: 'docs/alerts.md#an-exporter-is-gone',
     },
   }));
-  const drift = {
-    alert: 'DriftCheckMissing',
-    expr: 'absent(rpc_node_drift_check_seconds)',
-    for: '5m',
-    labels: { severity: 'warning' },
-    annotations: {
-      summary: 'Prometheus knows of no scheduled check mode',
-      description: 'The inventory has monitoring.drift_check, and no host with node_exporter has its result.',
-      runbook: 'docs/alerts.md#drift-is-not-checked',
-    },
-  };
-  const all = hosts.some(({ vars }) => vars.monitoring.drift_check) ? [...rules, drift] : rules;
-  return `${JSON.stringify({ groups: [{ name: 'targets', rules: all }] }, undefined, 2)}\n`;
+  // Without the last digits of a division.
+  const share = { record: 'rpc_node_objective', expr: String(Number((objective / 100).toFixed(5))) };
+  const rules = [
+    ...unknown,
+    ...(hosts.some(({ vars }) => vars.monitoring.drift_check) ? [driftCheckMissing] : []),
+    ...(probesOf(hosts).length > 0 ? [share] : []),
+  ];
+  return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
 }

@@ -11,6 +11,7 @@ import {
   monitoringPorts,
   readersOfMetrics,
 } from '../variables/monitoring.ts';
+import { probesOf } from '../variables/probes.ts';
 import type { Variables } from '../variables/variables.ts';
 import { unitSettings } from './unit-settings.ts';
 
@@ -29,11 +30,11 @@ const everybody = ['0.0.0.0/0', '::/0'];
  * @throws Problem from the templates, or where they publish a random port
  */
 export async function accesses(context: RenderContext, clients = clientsOf(context)): Promise<Access[]> {
-  const { host, vars } = context;
+  const { host } = context;
   return [
     ...(isWithoutNode(host) ? [] : await containers(context, clients)),
     ...(host.groups.includes('gateway') ? gateway(context) : []),
-    ...(isMonitor(host) ? programs(vars) : []),
+    ...(isMonitor(host) ? programs(context) : []),
     ...exporters(readersOfMetrics(context)),
   ];
 }
@@ -53,6 +54,7 @@ export function listeningUnits({
     ['keepalived.service', isGateway && vars.gateway.shared !== undefined],
     ['prometheus.service', isMonitor(host)],
     ['prometheus-alertmanager.service', isMonitor(host)],
+    ['prometheus-blackbox-exporter.service', isMonitor(host) && probesOf(hosts).length > 0],
     [exporterUnits.host, isMeasured],
     [exporterUnits.postgres, isMeasured && groups.includes('database')],
   ];
@@ -95,7 +97,9 @@ const vrrp = 112;
 function gateway({ host, vars, hosts }: RenderContext): Access[] {
   const { http, websocket, metrics, peers, shared, tls } = vars.gateway;
   const others = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('gateway'));
-  const clients = vars.firewall.json_rpc ?? everybody;
+  const { json_rpc } = vars.firewall;
+  // The monitor asks as a client does.
+  const clients = json_rpc ? [...json_rpc, ...hosts.filter(isMonitor).flatMap(addressesOf)] : everybody;
   const watchers = [...hosts.flatMap(addressesOf), ...vars.firewall.metrics];
   const speakers = others.map(({ connection }) => connection.address);
   return [
@@ -119,14 +123,15 @@ function exporters(sources: readonly string[]): Access[] {
 }
 
 /**
- * Alertmanager listens on its port for others between its installation and its first start with
- * our settings.
+ * Alertmanager and blackbox_exporter listen on ports for others between their installation and
+ * their first start with our settings.
  */
-function programs({ monitoring }: Variables): Access[] {
-  const { prometheus, alertmanager, cluster } = monitoringPorts;
+function programs({ vars: { monitoring }, hosts }: RenderContext): Access[] {
+  const { prometheus, alertmanager, cluster, prober } = monitoringPorts;
   return [
     { name: 'MONITOR', ports: [tcp(prometheus), tcp(alertmanager)], sources: monitoring.clients },
     { name: 'CLUSTER', ports: [tcp(cluster), { ...tcp(cluster), protocol: 'udp' }], sources: [] },
+    ...(probesOf(hosts).length > 0 ? [{ name: 'PROBER', ports: [tcp(prober)], sources: [] }] : []),
   ];
 }
 

@@ -45,6 +45,14 @@ export const monitoringShape = {
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'must have each name once')
     .default([])
     .describe('Who gets alerts; none: they are only shown by Alertmanager'),
+  objective: z
+    .number()
+    .min(95)
+    .max(99.999)
+    .default(99.9)
+    .describe(
+      'Share of the requests of the monitor to the gateways, in per cent, that have to be answered. Alerts say when the rest is used up too fast',
+    ),
   drift_check: z
     .strictObject({
       every_minutes: types.whole(5, 10_080).default(60).describe('Minutes between two checks'),

@@ -10,6 +10,8 @@ export const monitoringPorts = {
   alertmanager: 9093,
   /** Of Alertmanager, for others of its kind. */
   cluster: 9094,
+  /** Of blackbox_exporter. */
+  prober: 9115,
 } as const;
 
 type Host = InventoryHost<Variables>;

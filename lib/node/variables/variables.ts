@@ -402,6 +402,8 @@ export interface SnapshotFiles {
 export interface Certificate {
   readonly certificate: string;
   readonly key: Secret;
+  /** Those that it has, and by which clients reach the gateways. */
+  readonly names: readonly string[];
 }
 
 /** A certificate that each gateway gets by ACME. */

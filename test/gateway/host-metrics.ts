@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
+import { metricsProgram } from '../../lib/node/monitor/textfiles.ts';
+import { nodeExporter } from '../monitoring-programs.mjs';
+import { start } from './prometheus.ts';
+
+const nothing = Object.fromEntries(
+  ['CONTAINERS', 'SEQUENCER', 'OWN', 'LAYER1', 'STATE_USER', 'STATE_DATABASE', 'CERTIFICATES'].map((name) => [
+    name,
+    '',
+  ]),
+);
+
+/** The metrics of a host, by its own script and a real node_exporter. */
+export interface HostMetrics {
+  /** Runs the script, as its timer does. */
+  measure(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param folder for all files
+ * @param address on which node_exporter listens
+ * @param settings of the script; what is not there is empty
+ * @param environment of the script, beside that of this process
+ */
+export async function startHostMetrics(
+  folder: string,
+  address: string,
+  settings: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<HostMetrics> {
+  const templates = join(import.meta.dirname, '../../templates/host');
+  for (const name of ['textfiles', 'state']) await mkdir(join(folder, name));
+  await writeFile(join(folder, 'node-metrics'), metricsProgram('node-metrics'));
+  for (const name of ['node-metrics.help', 'replica.sql'])
+    await copyFile(join(templates, name), join(folder, name));
+  const own = {
+    FIREWALL: join(folder, 'no-firewall'),
+    TEXTFILES: join(folder, 'textfiles'),
+    STATE: join(folder, 'state'),
+  };
+  await writeFile(join(folder, 'metrics.conf'), shellSettings({ ...nothing, ...own, ...settings }));
+  const exporter = start(nodeExporter, [
+    `--web.listen-address=${address}:9100`,
+    '--collector.disable-defaults',
+    '--collector.textfile',
+    `--collector.textfile.directory=${own.TEXTFILES}`,
+  ]);
+  const words = [join(folder, 'node-metrics'), join(folder, 'metrics.conf')];
+  const env = { ...process.env, ...environment };
+  return {
+    measure: async () => void (await promisify(execFile)('sh', words, { env })),
+    stop: exporter.stop,
+  };
+}
