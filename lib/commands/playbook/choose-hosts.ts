@@ -1,5 +1,5 @@
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { InventoryHost, SourcedInventory } from '../../engine/inventory/inventory.ts';
 import type { LoadOptions } from '../../engine/inventory/load.ts';
 import { outlineInventory, type VariablesOver } from '../../engine/inventory/outline.ts';
 import { type NamedHost, selectHosts } from '../../engine/inventory/pattern.ts';
@@ -10,7 +10,7 @@ import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
-  load(nameOrFile: string, how: LoadOptions, options: Options): Promise<Inventory<V>>;
+  load(nameOrFile: string, how: LoadOptions, options: Options): Promise<SourcedInventory<V>>;
   /** The name of the embedded inventory. */
   readonly embedded: string;
   /** An inventory with these and further hosts, brought up in the same way. */
@@ -37,7 +37,7 @@ export async function chooseHosts<V>(
   planned: readonly string[] | undefined,
   source: InventorySource<V>,
   say: (line: string) => void,
-): Promise<{ readonly inventory: Inventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
+): Promise<{ readonly inventory: SourcedInventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
   const name = givenInventory(options.inventory);
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);

@@ -67,7 +67,7 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   const { inventory, hosts } = await chooseHosts(options, planned, source, say);
   if (plan) refuseOtherInventory(plan, inventory);
   if (options.listHosts) {
-    for (const line of hostLines(hosts)) print(line);
+    for (const line of hostLines(hosts, inventory)) print(line);
     return exitCode.converged;
   }
   return connected(options.askBecomePass, async ({ becomePassword, signal, interrupt }) => {

@@ -7,11 +7,13 @@ import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { check } from './check.ts';
-import type { Inventory } from './inventory.ts';
+import type { OutlinedHost } from './host-variables.ts';
+import type { Inventory, SourcedInventory } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
 import {
   keyPlace,
   type Located,
+  merge,
   type Path,
   pathName,
   scalarAt,
@@ -19,16 +21,12 @@ import {
   valueAt,
   valuePlace,
 } from './located.ts';
-import {
-  type InventoryOutline,
-  type OutlinedHost,
-  type OutlineOptions,
-  outlineInventory,
-} from './outline.ts';
+import { type InventoryOutline, type OutlineOptions, outlineInventory } from './outline.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
 import { type HostSettings, inventorySchema, type SshSettings } from './schema.ts';
 import { readSecret, type SecretQuestion } from './secret-reference.ts';
+import { sourcedVariables } from './sourced-variables.ts';
 
 export interface LoadOptions extends OutlineOptions {
   readonly environment?: NodeJS.ProcessEnv;
@@ -50,7 +48,7 @@ export interface LoadOptions extends OutlineOptions {
 }
 
 /** A checked inventory that also knows the place of each value. */
-export interface LoadedInventory<V> extends Inventory<V> {
+export interface LoadedInventory<V> extends SourcedInventory<V> {
   /**
    * The place of a host's variable: in the host's own `vars`, in `vars`, or in a file of
    * variables.
@@ -58,11 +56,14 @@ export interface LoadedInventory<V> extends Inventory<V> {
   placeOf(host: string, path: Path): Place;
   /** The place of a variable's key. */
   placeOfKey(host: string, path: Path): Place;
-  /** Whether a host's own `vars` have the variable, and not only those of all hosts. */
-  isOwn(host: string, path: Path): boolean;
   /**
-   * The place of a group, or of a host in it, or of a setting of that host: of the key, or of the
-   * nearest one above it.
+   * The hosts that have a variable of a host by the same `vars`: that host itself, or those of a
+   * group. Undefined where only the variables of all hosts have it.
+   */
+  hostsWith(host: string, path: Path): readonly string[] | undefined;
+  /**
+   * The place of a group, or of a host in it or in a group within it, or of a setting of that
+   * host: of the key, or of the nearest one above it.
    */
   placeOfGroup(group: string, ...path: readonly string[]): Place;
   /**
@@ -140,7 +141,7 @@ async function checkAll<S extends z.ZodType>(
   read: SecretReader,
 ) {
   // Variables are searched once for each host, merged.
-  const open = findPlaceholders(outline.top, ([key, , , hostKey]) => key !== 'vars' && hostKey !== 'vars');
+  const open = findPlaceholders(outline.top, isSetting);
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
   const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
   if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
@@ -150,40 +151,85 @@ async function checkAll<S extends z.ZodType>(
   return { settings, vars };
 }
 
-function placesIn({
-  top,
-  hosts,
-}: InventoryOutline): Pick<LoadedInventory<unknown>, 'placeOf' | 'placeOfKey' | 'isOwn' | 'placeOfGroup'> {
+/** Whether a value of an inventory is none of its variables. */
+function isSetting([key, , ofGroup, ofHost]: Path): boolean {
+  return key !== 'vars' && !(key === 'groups' && (ofGroup === 'vars' || ofHost === 'vars'));
+}
+
+function placesIn({ top, hosts, groups }: InventoryOutline): Omit<LoadedInventory<unknown>, NotPlaces> {
   const outlined = new Map(hosts.map((host) => [host.name, host]));
   return {
     placeOf: (host, path) => valuePlace(outlined.get(host)?.vars ?? top, path),
     placeOfKey: (host, path) => keyPlace(outlined.get(host)?.vars ?? top, path),
-    isOwn: (host, path) => valueAt(outlined.get(host)?.own, ['vars', ...path]) !== undefined,
-    placeOfGroup: (...path) => keyPlace(top, ['groups', ...path]),
+    hostsWith: (host, path) =>
+      outlined.get(host)?.layers.findLast(({ hosts, vars }) => hosts && valueAt(vars, path))?.hosts,
+    sourcesOf: (host, path) => sourcedVariables(outlined.get(host), path),
+    placeOfGroup: (group, ...path) => {
+      const within = [...groups.groups.keys()].filter((each) => groups.above(each).has(group));
+      const [host = ''] = path;
+      const named = [group, ...within].find((each) => groups.groups.get(each)?.hosts.has(host));
+      return keyPlace(top, ['groups', named ?? group, ...path]);
+    },
   };
 }
+
+type NotPlaces = keyof Inventory<unknown> | 'readSecret';
 
 /**
  * Checks the variables of each host, or those of all hosts where there is no host. Adds to the
  * placeholders and problems.
  */
 function checkVariables<S extends z.ZodType>(
-  { vars, hosts, complete }: InventoryOutline,
+  { vars, groups, hosts, complete }: InventoryOutline,
   schema: S,
   open: Problem[],
   problems: Problem[],
 ): (z.output<S> | undefined)[] {
-  const size = [...scalars(vars)].length;
-  if (size * hosts.length > mostValues) {
-    const what = `${hosts.length} hosts with ${size} variables each are too much for one inventory`;
+  const count = mostVariables(hosts, vars);
+  if (count * hosts.length > mostValues) {
+    const what = `${hosts.length} hosts with ${count} variables each are too much for one inventory`;
     throw new Problem(what, { where: vars.at });
   }
+  problems.push(...groupsWithoutHosts(groups, hosts, vars, schema));
   return (hosts.length > 0 ? hosts : [{ vars }]).map((host) => {
     if (open.length + problems.length > enoughProblems) return undefined;
     const checked = check(schema, host.vars, !complete);
     open.push(...findPlaceholders(host.vars));
     problems.push(...checked.problems);
     return checked.data;
+  });
+}
+
+/** The most variables of a host, without its own ones. */
+function mostVariables(hosts: readonly OutlinedHost[], vars: Located): number {
+  const counts = new Map<Located, number>();
+  const countOf = (of: Located): number => {
+    const count = counts.get(of) ?? [...scalars(of)].length;
+    counts.set(of, count);
+    return count;
+  };
+  const ofGroups = hosts.map(({ name, layers }) =>
+    layers
+      .filter((layer) => layer.hosts && layer.of !== `host ${name}`)
+      .reduce((sum, layer) => sum + countOf(layer.vars), 0),
+  );
+  return countOf(vars) + Math.max(0, ...ofGroups);
+}
+
+/** What is wrong with the variables of groups without a host, which no host's variables hold. */
+function groupsWithoutHosts(
+  { groups }: InventoryOutline['groups'],
+  hosts: readonly OutlinedHost[],
+  all: Located,
+  schema: z.ZodType,
+): Problem[] {
+  const used = new Set(hosts.flatMap((host) => host.groups));
+  return [...groups.values()].flatMap(({ name, vars, hosts: named, children }) => {
+    if (vars?.kind !== 'map' || used.has(name)) return [];
+    const { problems } = check(schema, merge(all, vars), true);
+    if (named.size + children.length > 0) return problems;
+    const hint = 'name its hosts or its children, or leave it out';
+    return [...problems, new Problem(`group ${name} has variables and no host`, { where: vars.at, hint })];
   });
 }
 
@@ -196,9 +242,7 @@ async function missingSecrets(
   read: SecretReader,
 ): Promise<Problem[]> {
   const kinds = existsSync(secretsFileOf(file)) ? /^env:\w+$/ : /^(env:\w+|secret:\S+)$/;
-  const settings = [...scalars(top)].filter(
-    ({ path: [key, , , hostKey] }) => key !== 'vars' && hostKey !== 'vars',
-  );
+  const settings = [...scalars(top)].filter(({ path }) => isSetting(path));
   const own = (hosts.length > 0 ? hosts : [{ vars }]).flatMap((host) => [...scalars(host.vars)]);
   const found = [...settings, ...own].filter(({ scalar: { value } }) => kinds.test(String(value)));
   const allowed = { pattern: /^/, reason: '' };

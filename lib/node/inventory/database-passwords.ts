@@ -1,9 +1,6 @@
+import type { OutlinedHost } from '../../engine/inventory/host-variables.ts';
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
-import {
-  type InventoryOutline,
-  type OutlinedHost,
-  outlineInventory,
-} from '../../engine/inventory/outline.ts';
+import { type InventoryOutline, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
 import type { Place } from '../../engine/problem/problem.ts';
 import { stores } from './inventory.ts';

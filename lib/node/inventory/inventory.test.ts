@@ -2,6 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { defaultSizes } from '../render/testdata/specification/defaults.ts';
@@ -97,7 +98,33 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
-    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, replica, monitor, backup, gateway$/,
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}did you mean rpc\?$/,
+  ],
+  [
+    'a misspelt group of a host that is in another one',
+    [[['groups', 'gatway'], { 'rpc-1': null }]],
+    /^lab\.yaml:\d+:3: unknown group gatway\n {2}did you mean gateway\?$/,
+  ],
+  [
+    "a host in a group of one's own alone",
+    [[['groups', 'asia'], { 'rpc-9': { address: '10.9.9.9' } }]],
+    /^lab\.yaml:\d+:3: unknown group asia\n {2}the groups are database, rpc, replica, monitor, backup, gateway; each host is in one of them$/,
+  ],
+  [
+    "a variable of the Database+Sync server in another server's group",
+    [
+      [['groups', 'rpc', 'rpc-2'], undefined],
+      [['groups', 'rpc', 'vars'], { state_db: { shared_buffers: '1GB' } }],
+    ],
+    /^lab\.yaml:\d+:7: state_db of rpc-1 has no use: only that of the Database\+Sync server is used\n {2}move it to db-1, or to the vars of all hosts$/m,
+  ],
+  [
+    'another chain in one group',
+    [
+      [['groups', 'rpc', 'rpc-2'], undefined],
+      [['groups', 'rpc', 'vars'], { network: { chain_id: 1 } }],
+    ],
+    /^lab\.yaml:\d+:\d+: network\.chain_id of rpc-1 differs from that of db-1/,
   ],
   [
     'an older chain on one host',
@@ -712,6 +739,32 @@ test('the hint for a missing lab file is how to start the lab', async () => {
   await expect(loadDeployment(keys, { connects: true })).rejects.toMatchObject({
     problems: [{ message: 'known_hosts: .lab/never-made does not exist', hint }],
   });
+});
+
+test("groups of one's own have hosts and variables, and decide nothing else", async () => {
+  const file = await labDeployment([
+    [['groups', 'rpc', 'rpc-2'], undefined],
+    [['groups', 'rpc', 'children'], ['rpc1']],
+    [['groups', 'rpc1'], { 'rpc-9': { address: '10.9.9.9' } }],
+    [
+      ['groups', 'asia'],
+      { 'db-1': null, 'rpc-9': null, vars: { region: 'asia', state_db: { work_mem: '1MB' } } },
+    ],
+  ]);
+  const inventory = await loadDeployment(file);
+  const own = inventory.hosts.map(({ name, groups, ownGroups, vars }) => [
+    name,
+    groups,
+    ownGroups,
+    vars.region,
+  ]);
+  expect(own).toEqual([
+    ['db-1', ['database'], ['asia'], 'lab-1'],
+    ['rpc-1', ['rpc'], [], undefined],
+    ['rpc-9', ['rpc'], ['rpc1', 'asia'], 'asia'],
+  ]);
+  expect(selectHosts(inventory, 'asia,!database').map(({ name }) => name)).toEqual(['rpc-9']);
+  expect(databaseHost(inventory.hosts).vars.state_db.work_mem).toBe('1MB');
 });
 
 test.each(['constructor', 'toString'])(
