@@ -32,7 +32,7 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
   const top = jsonSchemaOf(inventorySchema);
   const host = jsonSchemaOf(hostSchema);
   const group = groupDefinition();
-  const vars = optionalAtEveryDepth(jsonSchemaOf(variables));
+  const vars = withReferences(optionalAtEveryDepth(jsonSchemaOf(variables)));
   for (const [name, better] of Object.entries(replace)) {
     vars.properties = { ...vars.properties, [name]: { ...description(vars, name), ...better } };
   }
@@ -148,6 +148,26 @@ function optionalAtEveryDepth({ required: _, ...schema }: JsonSchema): JsonSchem
     typeof property === 'object' ? optionalAtEveryDepth(property) : property,
   ]);
   return { ...described, properties: Object.fromEntries(properties) };
+}
+
+/** A reference to a secret, alone or within a text. */
+const reference = String.raw`^(env|file|secret|cmd):.|\{\{\s*(env|file|secret|cmd):`;
+
+/** The same schema, where each text may also be, or have in it, a reference to a secret. */
+function withReferences<S extends z.core.JSONSchema._JSONSchema>(schema: S): S {
+  if (typeof schema !== 'object') return schema;
+  const each = (of: Readonly<Record<string, z.core.JSONSchema._JSONSchema>>) =>
+    Object.fromEntries(Object.entries(of).map(([key, inner]) => [key, withReferences(inner)]));
+  const { properties, items, anyOf, allOf, pattern } = schema;
+  const isText = pattern !== undefined && pattern !== filledIn && schema.title !== 'secret reference';
+  return {
+    ...schema,
+    ...(properties && { properties: each(properties) }),
+    ...(typeof items === 'object' && !Array.isArray(items) && { items: withReferences(items) }),
+    ...(anyOf && { anyOf: anyOf.map(withReferences) }),
+    ...(allOf && { allOf: allOf.map(withReferences) }),
+    ...(isText && { pattern: `${reference}|${pattern}` }),
+  };
 }
 
 /** The messages of a schema's patterns, by the source of the pattern. */

@@ -97,6 +97,13 @@ describe('an editor', () => {
     expect(examples.flatMap((example) => faults({ groups, ...example }))).toEqual([]);
   });
 
+  test('accepts a reference to a secret in every text', () => {
+    const lab = inventory('lab');
+    Object.assign(lab.vars.network, { l1_rpc_url: 'https://l1.example/{{ secret:key }}' });
+    Object.assign(lab.vars, { disk_alert: { webhook: 'env:WEBHOOK' }, region: 'cmd:pass show region' });
+    expect(faults(lab)).toEqual([]);
+  });
+
   type Change = (lab: ReturnType<typeof inventory>) => void;
   test.each<[string, Change, string]>([
     ['an unknown key', (lab) => Object.assign(lab, { hosts: {} }), ' hosts'],

@@ -3,7 +3,6 @@ import { isIPv6 } from 'node:net';
 import type * as z from 'zod';
 import { pathBeside } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
-import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
 import { check } from './check.ts';
@@ -25,7 +24,9 @@ import { type InventoryOutline, type OutlineOptions, outlineInventory } from './
 import { findPlaceholders } from './placeholders.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
 import { type HostSettings, inventorySchema, type SshSettings } from './schema.ts';
-import { readSecret, type SecretQuestion } from './secret-reference.ts';
+import type { SecretReader } from './secret-reader.ts';
+import { readSecret } from './secret-reference.ts';
+import { referencesIn, SecretHolders } from './secrets-in-values.ts';
 import { sourcedVariables } from './sourced-variables.ts';
 
 export interface LoadOptions extends OutlineOptions {
@@ -40,6 +41,11 @@ export interface LoadOptions extends OutlineOptions {
    * all of them. Default: they are thrown.
    */
   readonly unreadable?: Problem[];
+  /**
+   * Selects the variables whose references to secrets stay references, for a caller who reads them
+   * with rules of their own. In all others the secret takes the place of the reference.
+   */
+  readonly keepsReferences?: (path: Path) => boolean;
   /**
    * Whether its hosts will be connected to: then the key files that it names must exist. Default:
    * false.
@@ -66,18 +72,8 @@ export interface LoadedInventory<V> extends SourcedInventory<V> {
    * host: of the key, or of the nearest one above it.
    */
   placeOfGroup(group: string, ...path: readonly string[]): Place;
-  /**
-   * Reads the secret of one reference.
-   *
-   * @throws Problem, Problems as readSecret does
-   */
-  readSecret: SecretReader;
+  readonly readSecret: SecretReader;
 }
-
-type SecretReader = (
-  reference: string,
-  question: Omit<SecretQuestion, 'environment' | 'secrets'>,
-) => Promise<Secret>;
 
 /**
  * Limit of checked values, those of all hosts counted for each host. A thousand hosts of our own
@@ -137,7 +133,7 @@ export async function loadInventory<S extends z.ZodType>(
 async function checkAll<S extends z.ZodType>(
   outline: InventoryOutline,
   schema: S,
-  { connects, missingFileHint }: LoadOptions,
+  { connects, missingFileHint, keepsReferences = () => false }: LoadOptions,
   read: SecretReader,
 ) {
   // Variables are searched once for each host, merged.
@@ -145,10 +141,22 @@ async function checkAll<S extends z.ZodType>(
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
   const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
   if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
-  const vars = checkVariables(outline, schema, open, problems);
+  const given = outline.hosts.map((host) => host.vars);
+  const secrets = new SecretHolders(
+    given.length > 0 ? given : [outline.vars],
+    (path) => !keepsReferences(path),
+  );
+  const found: Problem[] = [];
+  const vars = checkVariables(outline, schema, open, found);
+  problems.push(...secrets.wrong(), ...found.filter(({ where }) => !secrets.isAt(where)));
   if (problems.length + open.length > 0) problems.push(...(await missingSecrets(outline, read)));
   throwProblems(problems, open);
-  return { settings, vars };
+  if (secrets.size === 0) return { settings, vars };
+  throwProblems(await secrets.read(read));
+  const filled = outline.hosts.map((host) => ({ ...host, vars: secrets.filled(host.vars) }));
+  const ofFilled = checkVariables({ ...outline, hosts: filled }, schema, open, problems);
+  throwProblems(problems, open);
+  return { settings, vars: ofFilled };
 }
 
 /** Whether a value of an inventory is none of its variables. */
@@ -244,11 +252,15 @@ async function missingSecrets(
   const kinds = existsSync(secretsFileOf(file)) ? /^env:\w+$/ : /^(env:\w+|secret:\S+)$/;
   const settings = [...scalars(top)].filter(({ path }) => isSetting(path));
   const own = (hosts.length > 0 ? hosts : [{ vars }]).flatMap((host) => [...scalars(host.vars)]);
-  const found = [...settings, ...own].filter(({ scalar: { value } }) => kinds.test(String(value)));
-  const allowed = { pattern: /^/, reason: '' };
-  const reading = found.map(({ path, scalar: { value, at } }) =>
-    read(String(value), { name: pathName(path), where: at, allowed }).then(() => [], problemsIn),
+  const found = [...settings, ...own].flatMap(({ path, scalar: { value, at } }) =>
+    referencesIn(value).map((reference) => ({ path, reference, at })),
   );
+  const allowed = { pattern: /^/, reason: '' };
+  const reading = found
+    .filter(({ reference }) => kinds.test(reference))
+    .map(({ path, reference, at }) =>
+      read(reference, { name: pathName(path), where: at, allowed }).then(() => [], problemsIn),
+    );
   return (await Promise.all(reading)).flat();
 }
 

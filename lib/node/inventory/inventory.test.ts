@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
-import { Secret } from '../../engine/secret/secret.ts';
+import { redact, Secret } from '../../engine/secret/secret.ts';
 import { defaultSizes } from '../render/testdata/specification/defaults.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -725,6 +725,64 @@ describe('secrets of the encrypted file', () => {
     await expect(loadDeployment(await labDeployment([refer('pool')]), { unlock })).rejects.toBe(interrupted);
     const sudo = await labDeployment([[['ssh', 'become_password'], 'secret:sudo']]);
     await expect(loadDeployment(sudo, { unlock })).rejects.toBe(interrupted);
+  });
+});
+
+describe('secrets in any value', () => {
+  const withFiles = async (changes: Changes, files: Readonly<Record<string, string>>) => {
+    const file = await labDeployment(changes);
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(dirname(file), name), text, { mode: 0o600 });
+    return file;
+  };
+
+  test('take the place of their references, alone, within a text, and in a list', async () => {
+    const file = await withFiles(
+      [
+        [['vars', 'network', 'l1_rpc_url'], 'http://l1.example/v3/{{ file:key }}?also={{ env:ALSO }}'],
+        [
+          ['vars', 'time_servers'],
+          ['cmd:echo ntp.example', 'other.example'],
+        ],
+        [['vars', 'disk_alert', 'webhook'], 'file:webhook'],
+      ],
+      { key: 'Key-0123\n', webhook: 'https://hooks.example/Hook-4567\n' },
+    );
+    const { hosts, sourcesOf } = await loadDeployment(file, { environment: { ALSO: 'Also-89' } });
+    for (const { vars } of hosts) {
+      expect(vars.network.l1_rpc_url).toBe('http://l1.example/v3/Key-0123?also=Also-89');
+      expect(vars.time_servers).toEqual(['ntp.example', 'other.example']);
+      expect(vars.disk_alert.webhook).toBe('https://hooks.example/Hook-4567');
+    }
+    expect(redact(JSON.stringify(hosts[0]?.vars))).not.toMatch(/Key-0123|Also-89|Hook-4567/);
+    const [webhook] = sourcesOf('rpc-1', ['disk_alert', 'webhook']);
+    expect(webhook?.sources[0].shown).toBe('file:webhook');
+  });
+
+  test.each<[string, string, RegExp]>([
+    [
+      'of a kind that does not exist',
+      'http://a/{{ vault:key }}',
+      /network\.l1_rpc_url has {{ vault:key }} in it, which is no reference to a secret\n {2}write {{ secret:NAME }}/,
+    ],
+    ['that is missing', 'env:NOT_SET', /network\.l1_rpc_url: environment variable NOT_SET is not set/],
+    [
+      'within a text that is missing',
+      'http://a/{{ file:nowhere }}',
+      /network\.l1_rpc_url: \S*nowhere does not exist/,
+    ],
+    [
+      'that makes a wrong value, which is not repeated',
+      'file:wrong',
+      /^lab\.yaml:\d+:\d+: network\.l1_rpc_url must be a web address /,
+    ],
+  ])('are refused at their place: one %s', async (_, value, expected) => {
+    const file = await withFiles([[['vars', 'network', 'l1_rpc_url'], value]], {
+      wrong: 'not an Address-77',
+    });
+    const lines = await said(file);
+    expect(lines).toEqual([expect.stringMatching(expected)]);
+    expect(lines[0]).not.toContain('Address-77');
   });
 });
 

@@ -7,6 +7,7 @@ import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation-defaults.ts';
 import { groups } from '../variables/groups.ts';
+import { keepsReference } from '../variables/kept-references.ts';
 import { isMonitor } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
 import type {
@@ -51,7 +52,12 @@ export async function loadDeployment(
   options: LoadOptions = {},
 ): Promise<SourcedInventory<Variables>> {
   const problems: Problem[] = [];
-  const how = { ...projectInventories, ...options, unreadable: problems };
+  const how = {
+    ...projectInventories,
+    ...options,
+    unreadable: problems,
+    keepsReferences: keepsReference,
+  };
   const inventory = byPurpose(await loadInventory(nameOrFile, variablesSchema, how));
   problems.push(...deploymentProblems(inventory));
   const backup = await groupPassword(inventory, 'backup', problems);
