@@ -17,6 +17,8 @@ export interface InventorySource<V> {
   readonly larger?: string;
   /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
   prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
+  /** What commands printed about hosts, from a saved plan. Default: they are asked. */
+  readonly said?: LoadOptions['said'];
   /**
    * Refuses hosts of the inventory that the playbook's own options cannot name.
    *
@@ -46,7 +48,11 @@ export async function chooseHosts<V>(
     return chosenOf(inventory, options, planned);
   };
   const load = async () => {
-    const inventory = await source.load(name, { over, unlock, connects: !options.listHosts }, options);
+    const inventory = await source.load(
+      name,
+      { over, unlock, connects: !options.listHosts, ...(source.said && { said: source.said }) },
+      options,
+    );
     return { inventory, hosts: choose(inventory) };
   };
   if (name !== source.embedded && name !== source.larger) return load();

@@ -3,7 +3,7 @@ import { didYouMean } from '../text/suggest.ts';
 import { entriesAt, type Located, type LocatedEntry, valueAt } from './located.ts';
 
 /** The keys of a group that name no host. */
-const settingsOfGroup: readonly string[] = ['vars', 'children'];
+export const settingsOfGroup: readonly string[] = ['vars', 'children', 'hosts'];
 
 /** One group of an inventory, unchecked. */
 export interface OutlinedGroup {
@@ -12,6 +12,8 @@ export interface OutlinedGroup {
   readonly vars: Located | undefined;
   /** The hosts that it names itself, in the order of the file. */
   readonly hosts: ReadonlyMap<string, LocatedEntry>;
+  /** `cmd:COMMAND`, which names further hosts and has not run yet. */
+  readonly command: { readonly text: string; readonly at: Place } | undefined;
   readonly children: readonly { readonly name: string; readonly at: Place }[];
 }
 
@@ -52,10 +54,15 @@ export function groupTree(top: Located): GroupTree {
 
 function group(name: string, value: Located): OutlinedGroup {
   const children = valueAt(value, ['children']);
+  const command = valueAt(value, ['hosts']);
   return {
     name,
     vars: valueAt(value, ['vars']),
     hosts: new Map([...entriesAt(value, [])].filter(([key]) => !settingsOfGroup.includes(key))),
+    command:
+      command?.kind === 'scalar' && typeof command.value === 'string'
+        ? { text: command.value, at: command.at }
+        : undefined,
     children: (children?.kind === 'list' ? children.items : []).flatMap((item) =>
       item.kind === 'scalar' && typeof item.value === 'string' ? { name: item.value, at: item.at } : [],
     ),

@@ -42,6 +42,8 @@ export interface Inventory<V> {
   readonly file: string;
   /** In the order of the file. */
   readonly hosts: readonly InventoryHost<V>[];
+  /** What commands printed about hosts, by group. Default: there are none. */
+  readonly said?: Readonly<Record<string, string>>;
 }
 
 /** An inventory that knows where the variables of its hosts come from. */

@@ -5,6 +5,7 @@ import { pathBeside } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
+import { askHosts, type SaidHosts } from './asked-hosts.ts';
 import { check } from './check.ts';
 import type { OutlinedHost } from './host-variables.ts';
 import type { Inventory, SourcedInventory } from './inventory.ts';
@@ -97,12 +98,14 @@ export async function loadInventory<S extends z.ZodType>(
   schema: S,
   options: LoadOptions = {},
 ): Promise<LoadedInventory<z.output<S>>> {
-  const outline = await outlineInventory(nameOrFile, options);
-  const { name, file } = outline;
+  const before = await outlineInventory(nameOrFile, options);
+  const { name, file } = before;
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
   const secrets = { file: secretsFileOf(file), unlock };
   const read: SecretReader = (reference, question) =>
     readSecret(reference, { ...question, environment, secrets });
+  const said = await saidHosts(before, schema, options, read);
+  const outline = said ? await outlineInventory(nameOrFile, { ...options, said }) : before;
   const { settings, vars } = await checkAll(outline, schema, options, read);
 
   const { unreadable = [] } = options;
@@ -121,7 +124,32 @@ export async function loadInventory<S extends z.ZodType>(
   );
   if (!options.unreadable) throwProblems(unreadable);
 
-  return { name, file, hosts, ...placesIn(outline), readSecret: read };
+  return { name, file, hosts, ...placesIn(outline), ...(said && { said }), readSecret: read };
+}
+
+/**
+ * What the commands print that name hosts; undefined without such a command. None runs for an
+ * inventory that is wrong elsewhere.
+ *
+ * @throws Problem, Problems where the rest of the inventory is wrong, or a command fails
+ */
+async function saidHosts<S extends z.ZodType>(
+  outline: InventoryOutline,
+  schema: S,
+  { said, keepsReferences = () => false }: LoadOptions,
+  read: SecretReader,
+): Promise<SaidHosts | undefined> {
+  if (![...outline.groups.groups.values()].some(({ command }) => command)) return undefined;
+  const open = findPlaceholders(outline.top, isSetting);
+  const { problems: wrong } = check(inventorySchema, outline.top);
+  const values = [outline.vars, ...outline.hosts.map(({ vars }) => vars)];
+  const secrets = new SecretHolders(values, (path) => !keepsReferences(path));
+  const found: Problem[] = [];
+  checkVariables({ ...outline, complete: false }, schema, open, found);
+  const ofValues = found.filter(({ where }) => !secrets.isAt(where));
+  const missing = await missingSecrets(outline, read);
+  throwProblems([...wrong, ...outline.problems, ...secrets.wrong(), ...ofValues, ...missing], open);
+  return askHosts(outline.groups, said);
 }
 
 /**
@@ -232,10 +260,10 @@ function groupsWithoutHosts(
   schema: z.ZodType,
 ): Problem[] {
   const used = new Set(hosts.flatMap((host) => host.groups));
-  return [...groups.values()].flatMap(({ name, vars, hosts: named, children }) => {
+  return [...groups.values()].flatMap(({ name, vars, hosts: named, children, command }) => {
     if (vars?.kind !== 'map' || used.has(name)) return [];
     const { problems } = check(schema, merge(all, vars), true);
-    if (named.size + children.length > 0) return problems;
+    if (named.size + children.length > 0 || command) return problems;
     const hint = 'name its hosts or its children, or leave it out';
     return [...problems, new Problem(`group ${name} has variables and no host`, { where: vars.at, hint })];
   });

@@ -6,6 +6,7 @@ import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import { errorCode } from '../text/error-code.ts';
 import { didYouMean } from '../text/suggest.ts';
+import { type SaidHosts, withAskedHosts } from './asked-hosts.ts';
 import { type GroupTree, groupTree } from './group-tree.ts';
 import {
   type Layer,
@@ -27,6 +28,8 @@ export interface OutlineOptions {
    * ones.
    */
   readonly over?: readonly VariablesOver[];
+  /** What commands printed about hosts. Default: they have not run, and their hosts are missing. */
+  readonly said?: SaidHosts;
   /** What to do about a missing file that the inventory names. */
   readonly missingFileHint?: (path: string) => string | undefined;
 }
@@ -70,7 +73,7 @@ export async function outlineInventory(
   options: OutlineOptions = {},
 ): Promise<InventoryOutline> {
   const file = await findInventory(nameOrFile, options.folder);
-  const top = await read(file);
+  const top = withAskedHosts(await read(file), options.said ?? {});
   if (top.entries.has('all') && !top.entries.has('groups')) throw ansibleInventory(keyPlace(top, ['all']));
   const { problems: unread, ...shared } = await variablesOfAll(top, file, options);
   const groups = groupTree(top);

@@ -40,12 +40,14 @@ export function hostsOf({ groups, above }: GroupTree): {
       }
     }
   }
+  // A command that has not run yet may give its settings.
+  const isAsking = [...groups.values()].some(({ command }) => command);
   const hosts = [...named].flatMap(([name, { groups: direct, own, where }]) => {
     const all = new Set(direct.flatMap((group) => [group, ...above(group)]));
     if (own.kind === 'map')
       return { name, groups: [...groups.keys()].filter((group) => all.has(group)), own };
     const hint = `write its settings in one of its groups: ${name}: { address: … }`;
-    if (isEmpty(own)) problems.push(new Problem(`host ${name} has no address`, { where, hint }));
+    if (isEmpty(own) && !isAsking) problems.push(new Problem(`host ${name} has no address`, { where, hint }));
     return [];
   });
   return { hosts, problems };

@@ -123,6 +123,13 @@ export const groupSchema = z
       .describe(
         'Variables of all hosts of the group, over those of all hosts and of groups that it is within',
       ),
+    hosts: matching(
+      /^cmd:.*\S/,
+      'must be cmd:COMMAND, a shell command of this machine that prints a JSON object of hosts',
+      'command',
+    )
+      .optional()
+      .describe('Further hosts: cmd:COMMAND, a shell command that prints { "NAME": { "address": "…" } }'),
     children: z
       .array(z.string().min(1))
       .min(1)

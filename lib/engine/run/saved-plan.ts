@@ -57,7 +57,14 @@ const schema = z.strictObject({
   made: z.iso.datetime(),
   playbook: z.string(),
   /** `file` is a name or an absolute path: it is found from every working directory. */
-  inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
+  inventory: z.strictObject({
+    name: z.string(),
+    file: z.string(),
+    salt: z.string(),
+    hash: z.string(),
+    /** What commands printed about hosts: the run that follows the plan does not ask them again. */
+    said: z.record(z.string(), z.string()).optional(),
+  }),
   /** The options that narrowed the plan. The run that follows it uses the same ones. */
   chosen: z.strictObject({
     roles: z.array(z.string()),
@@ -92,7 +99,13 @@ export function makePlan(
     format: 2,
     made: new Date(now).toISOString(),
     playbook,
-    inventory: { name: inventory.name, file: inventory.file, salt, hash: fingerprint(inventory, salt) },
+    inventory: {
+      name: inventory.name,
+      file: inventory.file,
+      salt,
+      hash: fingerprint(inventory, salt),
+      ...(inventory.said && { said: { ...inventory.said } }),
+    },
     chosen,
     hosts: plans.map(({ host, tasks }) => ({ host, tasks: tasks.flatMap((each) => savedTask(each, key)) })),
   };

@@ -76,8 +76,8 @@ export async function loadDeployment(
   }
   throwProblems(problems);
   const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
-  const { name, file, sourcesOf } = inventory;
-  return { name, file, hosts, sourcesOf };
+  const { name, file, sourcesOf, said } = inventory;
+  return { name, file, hosts, sourcesOf, ...(said && { said }) };
 }
 
 /** Groups of the operator's own decide nothing of what a host gets: they are apart. */
