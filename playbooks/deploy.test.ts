@@ -213,6 +213,16 @@ test('--list-hosts names the chosen hosts without a connection to any', async ()
   expect(run).toMatchObject({ exitCode: 0, stdout: 'rpc-1  rpc  127.0.0.2\n' });
 });
 
+test('--list-hosts shows the variables that not all hosts have, with their places', async () => {
+  const url = 'https://l1.example/v3/Key0123';
+  const groups = `    vars: { network: { l1_rpc_url: '${url}' } }\n  asia: { rpc-1: , vars: { verify: { attempts: 9 } } }\nvars:`;
+  const run = await deploy(good.replace('vars:', groups), '--list-hosts', '--limit', 'asia');
+  expect(run.stdout.replaceAll(/\/\S*\.yaml/g, 'FILE')).toBe(`rpc-1  rpc,asia  127.0.0.2
+  network.l1_rpc_url https://l1.example/… (group rpc, FILE:6:36)
+  verify.attempts 9 (group asia, FILE:7:48)
+`);
+});
+
 test('--json writes events and nothing else to standard output', async () => {
   const run = await deploy(good, '--check', '--json');
   expect(run.exitCode, run.output).toBe(4);

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { hostSchema, inventorySchema, namePattern } from '../../lib/engine/inventory/schema.ts';
+import { groupSchema, hostSchema, inventorySchema, namePattern } from '../../lib/engine/inventory/schema.ts';
 import type { Group } from '../../lib/node/variables/groups.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
@@ -7,14 +7,18 @@ export type JsonSchema = z.core.JSONSchema.JSONSchema;
 export interface Deployment {
   /** Schema of the variables of one host, after merging. */
   readonly variables: z.ZodType;
-  /** By name. Each group needs a host unless it is optional, and there are no other groups. */
+  /** By name. Each group needs a host unless it is optional. */
   readonly groups: Readonly<Record<string, Group>>;
   /** Stricter schemas of some variables, by name. */
   readonly replace?: Readonly<Record<string, JsonSchema>>;
 }
 
 export interface InventoryJsonSchema extends JsonSchema {
-  readonly definitions: { readonly host: JsonSchema; readonly variables: JsonSchema };
+  readonly definitions: {
+    readonly group: JsonSchema;
+    readonly host: JsonSchema;
+    readonly variables: JsonSchema;
+  };
 }
 
 /**
@@ -27,7 +31,8 @@ export interface InventoryJsonSchema extends JsonSchema {
 export function inventoryJsonSchema({ variables, groups, replace = {} }: Deployment): InventoryJsonSchema {
   const top = jsonSchemaOf(inventorySchema);
   const host = jsonSchemaOf(hostSchema);
-  const vars = optionalAtEveryDepth(jsonSchemaOf(variables));
+  const group = groupDefinition();
+  const vars = withReferences(optionalAtEveryDepth(jsonSchemaOf(variables)));
   for (const [name, better] of Object.entries(replace)) {
     vars.properties = { ...vars.properties, [name]: { ...description(vars, name), ...better } };
   }
@@ -37,9 +42,10 @@ export function inventoryJsonSchema({ variables, groups, replace = {} }: Deploym
     properties: {
       ...top.properties,
       vars: { $ref: '#/definitions/variables', ...description(top, 'vars') },
-      groups: { ...description(top, 'groups'), ...groupsSchema(groups) },
+      groups: { ...description(top, 'groups'), ...groupsSchema(groups, group) },
     },
     definitions: {
+      group,
       host: {
         ...host,
         // A host of two groups has its settings in one of them.
@@ -85,20 +91,38 @@ export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
 /** Text without a placeholder (see placeholders.ts). */
 const filledIn = String.raw`^(?![\s\S]*<FILL)`;
 
-function groupsSchema(groups: Deployment['groups']): JsonSchema {
-  const hosts = ({ description, most }: Group): JsonSchema => ({
-    description,
+/** A group: its settings, and hosts by name. */
+function groupDefinition(): JsonSchema {
+  const { properties = {} } = jsonSchemaOf(groupSchema);
+  return {
     type: 'object',
     propertyNames: { pattern: namePattern.source },
+    properties: {
+      ...properties,
+      vars: { $ref: '#/definitions/variables', ...description({ properties }, 'vars') },
+    },
     additionalProperties: { $ref: '#/definitions/host' },
     minProperties: 1,
-    ...(most !== undefined && { maxProperties: most }),
+  };
+}
+
+function groupsSchema(groups: Deployment['groups'], { properties = {} }: JsonSchema): JsonSchema {
+  const hasSettings = Object.keys(properties).map((key) => ({ type: 'object' as const, required: [key] }));
+  const group = ({ description, most }: Omit<Group, 'optional'>): JsonSchema => ({
+    description,
+    allOf: [{ $ref: '#/definitions/group' }],
+    // The settings of a group count as properties, too.
+    ...(most !== undefined && {
+      if: { not: { anyOf: hasSettings } },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema has this key.
+      then: { type: 'object', maxProperties: most },
+    }),
   });
   return {
     type: 'object',
-    properties: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, hosts(group)])),
+    properties: Object.fromEntries(Object.entries(groups).map(([name, each]) => [name, group(each)])),
     required: Object.keys(groups).filter((name) => !groups[name]?.optional),
-    additionalProperties: false,
+    additionalProperties: group({ description: 'A group of your own: hosts of the groups above' }),
   };
 }
 
@@ -124,6 +148,26 @@ function optionalAtEveryDepth({ required: _, ...schema }: JsonSchema): JsonSchem
     typeof property === 'object' ? optionalAtEveryDepth(property) : property,
   ]);
   return { ...described, properties: Object.fromEntries(properties) };
+}
+
+/** A reference to a secret, alone or within a text. */
+const reference = String.raw`^(env|file|secret|cmd):.|\{\{\s*(env|file|secret|cmd):`;
+
+/** The same schema, where each text may also be, or have in it, a reference to a secret. */
+function withReferences<S extends z.core.JSONSchema._JSONSchema>(schema: S): S {
+  if (typeof schema !== 'object') return schema;
+  const each = (of: Readonly<Record<string, z.core.JSONSchema._JSONSchema>>) =>
+    Object.fromEntries(Object.entries(of).map(([key, inner]) => [key, withReferences(inner)]));
+  const { properties, items, anyOf, allOf, pattern } = schema;
+  const isText = pattern !== undefined && pattern !== filledIn && schema.title !== 'secret reference';
+  return {
+    ...schema,
+    ...(properties && { properties: each(properties) }),
+    ...(typeof items === 'object' && !Array.isArray(items) && { items: withReferences(items) }),
+    ...(anyOf && { anyOf: anyOf.map(withReferences) }),
+    ...(allOf && { allOf: allOf.map(withReferences) }),
+    ...(isText && { pattern: `${reference}|${pattern}` }),
+  };
 }
 
 /** The messages of a schema's patterns, by the source of the pattern. */

@@ -42,6 +42,7 @@ function shown(value: unknown): string {
 function typeOf(schema: JsonSchema): string {
   if (schema.title !== undefined) return schema.title;
   if (schema.enum) return schema.enum.map(shown).join(' or ');
+  if (schema.type === undefined && schema.allOf) return 'mapping';
   const [one] = schema.anyOf ?? [];
   // The schemas have no other union than: one value, or a list.
   if (typeof one === 'object') return `${typeOf(one)}, or a list`;

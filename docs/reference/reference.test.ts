@@ -97,6 +97,13 @@ describe('an editor', () => {
     expect(examples.flatMap((example) => faults({ groups, ...example }))).toEqual([]);
   });
 
+  test('accepts a reference to a secret in every text', () => {
+    const lab = inventory('lab');
+    Object.assign(lab.vars.network, { l1_rpc_url: 'https://l1.example/{{ secret:key }}' });
+    Object.assign(lab.vars, { disk_alert: { webhook: 'env:WEBHOOK' }, region: 'cmd:pass show region' });
+    expect(faults(lab)).toEqual([]);
+  });
+
   type Change = (lab: ReturnType<typeof inventory>) => void;
   test.each<[string, Change, string]>([
     ['an unknown key', (lab) => Object.assign(lab, { hosts: {} }), ' hosts'],
@@ -131,7 +138,21 @@ describe('an editor', () => {
       (lab) => Object.assign(lab.vars.network, { kind: 'dev' }),
       '/vars/network/kind enum',
     ],
-    ['an unknown group', (lab) => Object.assign(lab.groups, { rcp: {} }), '/groups rcp'],
+    [
+      "an empty group of one's own",
+      (lab) => Object.assign(lab.groups, { rcp: {} }),
+      '/groups/rcp minProperties',
+    ],
+    [
+      'an unknown variable of a group',
+      (lab) => Object.assign(lab.groups.rpc, { vars: { ports: { rpc_htpp: 1 } } }),
+      '/groups/rpc/vars/ports rpc_htpp',
+    ],
+    [
+      'children that are no list',
+      (lab) => Object.assign(lab.groups.rpc, { children: 'asia' }),
+      '/groups/rpc/children array',
+    ],
     ['a group without hosts', (lab) => Object.assign(lab.groups, { rpc: {} }), '/groups/rpc minProperties'],
     [
       'a second database host',
@@ -209,7 +230,9 @@ describe('an editor', () => {
   ])('flags %s', (_, change, expected) => {
     const lab = inventory('lab');
     change(lab);
-    const found = faults(lab).map(({ instancePath, keyword, params }) => {
+    // A condition is a fault beside the one that it holds.
+    const real = faults(lab).filter(({ keyword }) => keyword !== 'if');
+    const found = real.map(({ instancePath, keyword, params }) => {
       const what = params.additionalProperty ?? params.missingProperty ?? params.type ?? keyword;
       return `${instancePath} ${what}`;
     });

@@ -30,7 +30,7 @@ const table = /(<!-- table of (\w+): ([^>]*?) -->\n)[\s\S]*?(?=<!-- end of table
 
 /**
  * Fills in the tables of pages again. A table is between `<!-- table of KIND: KEY… -->` and `<!--
- * end of table -->`, KIND is inventory, host or variables, and the table has one row for each key
+ * end of table -->`, KIND is inventory, group, host or variables, and the table has one row for each key
  * and for each key below it.
  *
  * @throws Error where a table names a key that does not exist or is in a table already, or a key
@@ -40,6 +40,7 @@ export function withTables(pages: readonly string[]): string[] {
   const schema = deploymentJsonSchema();
   const sources: Readonly<Record<string, JsonSchema>> = {
     inventory: schema,
+    group: schema.definitions.group,
     host: schema.definitions.host,
     variables: jsonSchemaOf(variablesSchema),
   };

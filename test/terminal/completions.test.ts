@@ -19,7 +19,7 @@ beforeAll(async () => {
   for (const [shell, path] of Object.entries(scripts)) writeFileSync(path, printed(shell));
   writeFileSync(
     own,
-    'groups: { database: { alpha: { address: 10.0.0.1 } }, rpc: { beta-1: {}, beta-2: {} } }\n',
+    'groups: { database: { alpha: { address: 10.0.0.1 } }, rpc: { vars: {}, beta-1: {}, beta-2: {} } }\n',
   );
 });
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -44,6 +44,7 @@ await main(
       name: 'ctrl-c-test',
       file: 'here.yaml',
       hosts: [{ name: 'here', groups: ['all-of-them'], connection: thisMachine, vars: {} }],
+      sourcesOf: () => [],
     }),
     open: openSession,
     embedded: 'lab',

@@ -20,8 +20,11 @@ export function namesForPatterns(folder, nameOrFile) {
     closeSync(opened.file);
     const groups = yamlDocuments(text, { uniqueKeys: false })[0].toJS().groups;
     const hosts = Object.values(groups).flatMap((group) => Object.keys(group ?? {}));
+    const settings = new Set(['vars', 'children', 'hosts']);
     // A name that needs quotes in a shell is not a host's name.
-    return [...new Set([...hosts, ...Object.keys(groups), 'all'])].filter((name) => /^[\w.:-]+$/.test(name));
+    return [...new Set([...hosts, ...Object.keys(groups), 'all'])].filter(
+      (name) => /^[\w.:-]+$/.test(name) && !settings.has(name),
+    );
   } catch {
     return [];
   }

@@ -80,6 +80,25 @@ test('facts are lines for people, or one JSON document', async () => {
   });
 });
 
+test('facts has the variables that not all hosts have, with their places', async () => {
+  const lab = await labDeployment([
+    [['groups', 'database', 'db-1', 'connection'], 'local'],
+    [['groups', 'database', 'vars'], { disk_alert: { webhook: 'https://hooks.example/services/Key0123' } }],
+  ]);
+  const text = (await ended(factsCommand, '-i', lab, '-l', 'db-1')).said.join('\n');
+  expect(text).toMatch(
+    /^db-1 {2}variable +disk_alert\.webhook https:\/\/hooks\.example\/… \(group database, .*lab\.yaml:\d+:\d+\)$/m,
+  );
+  expect(text).not.toContain('Key0123');
+  const json = await ended(factsCommand, '-i', lab, '-l', 'db-1', '--json');
+  expect(JSON.parse(json.said.join('\n'))['db-1'].variables).toContainEqual({
+    name: 'disk_alert.webhook',
+    shown: 'https://hooks.example/…',
+    of: 'group database',
+    where: expect.stringMatching(/lab\.yaml:\d+:\d+$/),
+  });
+});
+
 test('a command runs on each host, with its output beside the name and its exit code', async () => {
   const lab = await inventory();
   const words = ['-i', lab, '-l', 'db-1', '--read', '--'];

@@ -3,6 +3,7 @@ import { type Given, shared, wholeNumber } from '../../engine/command-line/comma
 import { connected } from '../../engine/command-line/connected.ts';
 import { openSession } from '../../engine/host/open-session.ts';
 import type { Session } from '../../engine/host/session.ts';
+import type { SourcedInventory } from '../../engine/inventory/inventory.ts';
 import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
@@ -38,6 +39,7 @@ export type Reached =
 /** The hosts that a command is about, connected. */
 export interface ReachedHosts {
   readonly inventory: string;
+  readonly sourcesOf: SourcedInventory<unknown>['sourcesOf'];
   /** In the order of the inventory. */
   readonly hosts: readonly Reached[];
   readonly forks: number;
@@ -72,7 +74,8 @@ export async function withHosts(
         }
       });
       if (interrupt.aborted) return exitCode.interrupted;
-      const code = await work({ inventory: inventory.name, hosts, forks, interrupt });
+      const { name, sourcesOf } = inventory;
+      const code = await work({ inventory: name, sourcesOf, hosts, forks, interrupt });
       if (interrupt.aborted) return exitCode.interrupted;
       return code === exitCode.converged && hosts.some((host) => 'error' in host)
         ? exitCode.unreachable

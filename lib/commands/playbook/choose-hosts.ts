@@ -1,5 +1,5 @@
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
-import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { InventoryHost, SourcedInventory } from '../../engine/inventory/inventory.ts';
 import type { LoadOptions } from '../../engine/inventory/load.ts';
 import { outlineInventory, type VariablesOver } from '../../engine/inventory/outline.ts';
 import { type NamedHost, selectHosts } from '../../engine/inventory/pattern.ts';
@@ -10,13 +10,15 @@ import type { Options, SetVariable } from './options.ts';
 
 /** How to load inventories. */
 export interface InventorySource<V> {
-  load(nameOrFile: string, how: LoadOptions, options: Options): Promise<Inventory<V>>;
+  load(nameOrFile: string, how: LoadOptions, options: Options): Promise<SourcedInventory<V>>;
   /** The name of the embedded inventory. */
   readonly embedded: string;
   /** An inventory with these and further hosts, brought up in the same way. */
   readonly larger?: string;
   /** Brings up the hosts of the embedded inventory, or of the larger one, before it is loaded. */
   prepareEmbedded(say: (line: string) => void, larger?: boolean): Promise<void>;
+  /** What commands printed about hosts, from a saved plan. Default: they are asked. */
+  readonly said?: LoadOptions['said'];
   /**
    * Refuses hosts of the inventory that the playbook's own options cannot name.
    *
@@ -37,7 +39,7 @@ export async function chooseHosts<V>(
   planned: readonly string[] | undefined,
   source: InventorySource<V>,
   say: (line: string) => void,
-): Promise<{ readonly inventory: Inventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
+): Promise<{ readonly inventory: SourcedInventory<V>; readonly hosts: readonly InventoryHost<V>[] }> {
   const name = givenInventory(options.inventory);
   const over = options.set.map(variableOver);
   const unlock = unlockOnTerminal(options.identity);
@@ -46,7 +48,11 @@ export async function chooseHosts<V>(
     return chosenOf(inventory, options, planned);
   };
   const load = async () => {
-    const inventory = await source.load(name, { over, unlock, connects: !options.listHosts }, options);
+    const inventory = await source.load(
+      name,
+      { over, unlock, connects: !options.listHosts, ...(source.said && { said: source.said }) },
+      options,
+    );
     return { inventory, hosts: choose(inventory) };
   };
   if (name !== source.embedded && name !== source.larger) return load();

@@ -63,11 +63,13 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   const terminal = process.stdin.isTTY && process.stderr.isTTY;
   refuseInVain(options, terminal);
   const planned = plan?.hosts.map(({ host }) => host);
-  const source = { ...dependencies, refuse: refuseOtherHosts(playbook, options.own) };
+  const refuse = refuseOtherHosts(playbook, options.own);
+  const said = plan?.inventory.said;
+  const source = { ...dependencies, refuse, ...(said && { said }) };
   const { inventory, hosts } = await chooseHosts(options, planned, source, say);
   if (plan) refuseOtherInventory(plan, inventory);
   if (options.listHosts) {
-    for (const line of hostLines(hosts)) print(line);
+    for (const line of hostLines(hosts, inventory)) print(line);
     return exitCode.converged;
   }
   return connected(options.askBecomePass, async ({ becomePassword, ask, signal, interrupt }) => {

@@ -1,13 +1,25 @@
-import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { InventoryHost, SourcedInventory } from '../../engine/inventory/inventory.ts';
+import { groupsOf } from '../../engine/inventory/pattern.ts';
+import { ownVariableLines } from '../../engine/inventory/sourced-variables.ts';
 import { columns } from '../../engine/output/columns.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import type { HostTasks } from '../../engine/run/list-tasks.ts';
 import { printable } from '../../engine/text/printable.ts';
 
-/** One line for each host: name, groups, address. */
-export function hostLines(hosts: readonly InventoryHost<unknown>[]): string[] {
-  const rows = hosts.map(({ name, groups, connection }) => [name, groups.join(','), connection.address]);
-  return columns(rows, 2);
+/**
+ * One line for each host: name, groups, address. Below it, one for each variable that it does not
+ * have as all hosts have it, with its source.
+ */
+export function hostLines<V>(
+  hosts: readonly InventoryHost<V>[],
+  { sourcesOf }: Pick<SourcedInventory<V>, 'sourcesOf'>,
+): string[] {
+  const rows = hosts.map((host) => [host.name, groupsOf(host).join(','), host.connection.address]);
+  const lines = columns(rows, 2);
+  return hosts.flatMap(({ name }, at) => [
+    lines[at] ?? '',
+    ...ownVariableLines(sourcesOf(name, [])).map((line) => `  ${line}`),
+  ]);
 }
 
 /** Plays, roles and titles of tasks. Hosts with the same tasks are grouped. */

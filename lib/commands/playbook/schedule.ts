@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Inventory } from '../../engine/inventory/inventory.ts';
+import type { SourcedInventory } from '../../engine/inventory/inventory.ts';
 import { role } from '../../engine/resource/role.ts';
 import { play, playbook } from '../../engine/run/playbook.ts';
 import { driftCheck } from '../../node/monitor/drift-check.ts';
@@ -14,7 +14,7 @@ import { type Dependencies, main } from './command.ts';
  * @param dependencies as for `main`
  */
 export function scheduleCheck(args: readonly string[], dependencies: Dependencies<Variables>) {
-  let inventory: Inventory<Variables> | undefined;
+  let inventory: SourcedInventory<Variables> | undefined;
   let identity: string | undefined;
   const check = role<Variables>('drift-check', () =>
     inventory ? driftCheck(inventory, identity === undefined ? undefined : resolve(identity)) : [],

@@ -64,7 +64,7 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
     'rcp-1',
   );
   await refused(
-    'neither --out nor --diff is given\n  write files: --out DIR; compare them: --diff OTHER',
+    'none of --out, --diff and --explain is given\n  write files: --out DIR; compare them: --diff OTHER; look up a variable: --explain KEY',
     '-i',
     inventory,
   );
@@ -183,4 +183,46 @@ test.each(['/proc/x', '/sys', '/dev/out'])('--out %s is refused', async (out) =>
 
 test('--help is printed', async () => {
   expect((await run('--help')).said[0]).toContain('--inventory NAME|FILE');
+});
+
+test('--explain shows where a variable comes from on each host, and no key of an address', async () => {
+  const file = await labDeployment([
+    [
+      ['groups', 'rpc', 'vars'],
+      { ports: { rpc_http: 8200 }, network: { l1_rpc_url: 'https://l1.example/v3/Key0123' } },
+    ],
+    [['groups', 'rpc', 'rpc-2', 'vars'], { ports: { rpc_http: 8300 } }],
+  ]);
+  const explain = async (...args: string[]) => {
+    const { code, said, complained } = await run('-i', file, '--explain', ...args);
+    expect(code, complained.join()).toBe(0);
+    return said.map((line) => line.replace(/\S+lab\.yaml:\d+:\d+/, 'lab.yaml')).join('\n');
+  };
+  expect(await explain('ports.rpc_http')).toBe(`db-1
+  ports.rpc_http: 8123
+    default
+rpc-1
+  ports.rpc_http: 8200
+    group rpc  lab.yaml
+rpc-2
+  ports.rpc_http: 8300
+    host rpc-2  lab.yaml
+    group rpc   lab.yaml  8200`);
+  const address = await explain('network', '-l', 'rpc-1');
+  expect(address).toMatch(
+    /^ {2}network\.l1_rpc_url: https:\/\/l1\.example\/…\n {4}group rpc {2}lab\.yaml\n {4}vars {7}lab\.yaml {2}http:/m,
+  );
+  expect(address).not.toContain('Key0123');
+  expect(await explain('credentials.pool', '-l', 'rpc-1')).toMatch(/password: file:\S+\n {4}vars/);
+  expect(await explain('region', '-l', 'rpc-1')).toBe('rpc-1\n  region: not set, and without a default');
+});
+
+test.each([
+  ['ports.rpc_htpp', '--explain ports.rpc_htpp: unknown key ports.rpc_htpp\n  did you mean rpc_http?'],
+  ['ports.', '"ports." is no key\n  such as ports or ports.rpc_http'],
+  ['prots', '--explain prots: unknown key prots\n  did you mean ports?'],
+  ['ports.rpc_http.x', '--explain ports.rpc_http.x: ports.rpc_http is one value, without keys below it'],
+])('--explain %s is refused', async (key, said) => {
+  const { code, complained } = await run('-i', await labDeployment(), '--explain', key);
+  expect([code, complained]).toEqual([3, [said]]);
 });

@@ -1,5 +1,5 @@
 import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
-import { shared } from '../../engine/command-line/command-line.ts';
+import { type Given, shared } from '../../engine/command-line/command-line.ts';
 import { unlockOnTerminal } from '../../engine/command-line/unlock.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { type Paint, paintFor } from '../../engine/output/colour.ts';
@@ -14,6 +14,7 @@ import { generations } from '../../node/variables/generation.ts';
 import type { Variables } from '../../node/variables/variables.ts';
 import { givenHosts } from '../each-host/given-hosts.ts';
 import { renderingDiff } from './diff.ts';
+import { explanation } from './explanation.ts';
 
 /** The dependencies of the command. */
 interface RenderDependencies extends CommandOutput {
@@ -39,6 +40,10 @@ export const renderOptions = {
     help: 'show what differs: OTHER is a generation (current, older) for the same hosts, or another\ninventory. Secrets are not shown',
     completes: 'inventory',
   },
+  explain: {
+    value: 'KEY',
+    help: 'show where a variable, or each one below it, comes from: ports, ports.rpc_http. Secrets and keys in\naddresses are not shown',
+  },
   limit: shared.limit,
   identity: shared.identity,
   'no-color': shared['no-color'],
@@ -54,23 +59,16 @@ export const run = command({
     '--inventory mainnet --out out --limit rpc-1',
     '--inventory mainnet --diff older',
     '--inventory testnet --diff mainnet',
+    '--inventory mainnet --explain ports',
   ],
-  exits: { 0: 'rendered, or nothing differs', 2: 'something differs (--diff)', 3: 'bad input' },
+  exits: { 0: 'rendered, explained, or nothing differs', 2: 'something differs (--diff)', 3: 'bad input' },
   around: (): RenderDependencies => ({
     ...standardOutput(),
     paint: (color) => paintFor(process.stdout, color),
   }),
   async work({ given }, around) {
-    const { out, diff } = given;
-    if (out !== undefined && diff !== undefined) {
-      throw new Problem('--out and --diff do not go together', {
-        hint: 'one writes files, the other compares them',
-      });
-    }
-    if (!out && !diff) {
-      const hint = 'write files: --out DIR; compare them: --diff OTHER';
-      throw new Problem('neither --out nor --diff is given', { hint });
-    }
+    const { out, diff, explain } = given;
+    refuseUnclear(given);
     if (out) refuseOutput(out);
     const say = (line: string) => around.say(redact(line));
     // Both inventories share it, so a passphrase is asked for once.
@@ -78,6 +76,10 @@ export const run = command({
     const { inventory, chosen } = await givenHosts(given, false, unlock);
     if (out) {
       for (const path of await renderFiles(chosen, inventory.hosts, out)) say(printable(path));
+      return exitCode.converged;
+    }
+    if (explain) {
+      for (const line of explanation(inventory, chosen, explain)) say(printable(line));
       return exitCode.converged;
     }
     const { against, titles } = await otherSide(diff ?? '', inventory, unlock);
@@ -99,6 +101,16 @@ export const run = command({
     return exitCode.pending;
   },
 });
+
+/**
+ * @throws Problem where the command line does not say one thing to do
+ */
+function refuseUnclear({ out, diff, explain }: Given<typeof renderOptions>): void {
+  const given = Object.entries({ out, diff, explain }).flatMap(([name, value]) => (value ? `--${name}` : []));
+  const hint = 'write files: --out DIR; compare them: --diff OTHER; look up a variable: --explain KEY';
+  if (given.length === 0) throw new Problem('none of --out, --diff and --explain is given', { hint });
+  if (given.length > 1) throw new Problem(`${given.join(' and ')} do not go together`, { hint });
+}
 
 /**
  * The inventory of `--diff`, and the names of both in the output: the inventory's name, or its

@@ -1,4 +1,6 @@
 import type { Secret } from '../secret/secret.ts';
+import type { Path } from './located.ts';
+import type { SourcedVariable } from './sourced-variables.ts';
 
 /** How to reach a host. The operator's ssh_config (`ssh -G`) has the missing settings. */
 export interface ConnectionSettings {
@@ -29,7 +31,10 @@ export interface ConnectionSettings {
  */
 export interface InventoryHost<V> {
   readonly name: string;
+  /** The groups that decide what the host gets. */
   readonly groups: readonly string[];
+  /** Groups that the operator has made, for patterns and variables. Default: none. */
+  readonly ownGroups?: readonly string[];
   readonly connection: ConnectionSettings;
   readonly vars: V;
 }
@@ -41,4 +46,12 @@ export interface Inventory<V> {
   readonly file: string;
   /** In the order of the file. */
   readonly hosts: readonly InventoryHost<V>[];
+  /** What commands printed about hosts, by group. Default: there are none. */
+  readonly said?: Readonly<Record<string, string>>;
+}
+
+/** An inventory that knows where the variables of its hosts come from. */
+export interface SourcedInventory<V> extends Inventory<V> {
+  /** The variables of a host at a path and below it, each with its sources. */
+  sourcesOf(host: string, path: Path): readonly SourcedVariable[];
 }

@@ -3,15 +3,17 @@ import { isIPv6 } from 'node:net';
 import type * as z from 'zod';
 import { pathBeside } from '../file/private-file.ts';
 import { type Place, Problem } from '../problem/problem.ts';
-import type { Secret } from '../secret/secret.ts';
 import { secretsFileOf } from '../secret/secrets-file.ts';
 import { type Unlock, unlocker } from '../secret/unlock.ts';
+import { askHosts, type SaidHosts } from './asked-hosts.ts';
 import { check } from './check.ts';
-import type { Inventory } from './inventory.ts';
+import type { OutlinedHost } from './host-variables.ts';
+import type { Inventory, SourcedInventory } from './inventory.ts';
 import { missingKeyFiles } from './key-files.ts';
 import {
   keyPlace,
   type Located,
+  merge,
   type Path,
   pathName,
   scalarAt,
@@ -19,16 +21,14 @@ import {
   valueAt,
   valuePlace,
 } from './located.ts';
-import {
-  type InventoryOutline,
-  type OutlinedHost,
-  type OutlineOptions,
-  outlineInventory,
-} from './outline.ts';
+import { type InventoryOutline, type OutlineOptions, outlineInventory } from './outline.ts';
 import { findPlaceholders } from './placeholders.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
 import { type HostSettings, inventorySchema, type SshSettings } from './schema.ts';
-import { readSecret, type SecretQuestion } from './secret-reference.ts';
+import type { SecretReader } from './secret-reader.ts';
+import { readSecret } from './secret-reference.ts';
+import { referencesIn, SecretHolders } from './secrets-in-values.ts';
+import { sourcedVariables } from './sourced-variables.ts';
 
 export interface LoadOptions extends OutlineOptions {
   readonly environment?: NodeJS.ProcessEnv;
@@ -43,6 +43,11 @@ export interface LoadOptions extends OutlineOptions {
    */
   readonly unreadable?: Problem[];
   /**
+   * Selects the variables whose references to secrets stay references, for a caller who reads them
+   * with rules of their own. In all others the secret takes the place of the reference.
+   */
+  readonly keepsReferences?: (path: Path) => boolean;
+  /**
    * Whether its hosts will be connected to: then the key files that it names must exist. Default:
    * false.
    */
@@ -50,7 +55,7 @@ export interface LoadOptions extends OutlineOptions {
 }
 
 /** A checked inventory that also knows the place of each value. */
-export interface LoadedInventory<V> extends Inventory<V> {
+export interface LoadedInventory<V> extends SourcedInventory<V> {
   /**
    * The place of a host's variable: in the host's own `vars`, in `vars`, or in a file of
    * variables.
@@ -58,25 +63,18 @@ export interface LoadedInventory<V> extends Inventory<V> {
   placeOf(host: string, path: Path): Place;
   /** The place of a variable's key. */
   placeOfKey(host: string, path: Path): Place;
-  /** Whether a host's own `vars` have the variable, and not only those of all hosts. */
-  isOwn(host: string, path: Path): boolean;
   /**
-   * The place of a group, or of a host in it, or of a setting of that host: of the key, or of the
-   * nearest one above it.
+   * The hosts that have a variable of a host by the same `vars`: that host itself, or those of a
+   * group. Undefined where only the variables of all hosts have it.
+   */
+  hostsWith(host: string, path: Path): readonly string[] | undefined;
+  /**
+   * The place of a group, or of a host in it or in a group within it, or of a setting of that
+   * host: of the key, or of the nearest one above it.
    */
   placeOfGroup(group: string, ...path: readonly string[]): Place;
-  /**
-   * Reads the secret of one reference.
-   *
-   * @throws Problem, Problems as readSecret does
-   */
-  readSecret: SecretReader;
+  readonly readSecret: SecretReader;
 }
-
-type SecretReader = (
-  reference: string,
-  question: Omit<SecretQuestion, 'environment' | 'secrets'>,
-) => Promise<Secret>;
 
 /**
  * Limit of checked values, those of all hosts counted for each host. A thousand hosts of our own
@@ -100,12 +98,14 @@ export async function loadInventory<S extends z.ZodType>(
   schema: S,
   options: LoadOptions = {},
 ): Promise<LoadedInventory<z.output<S>>> {
-  const outline = await outlineInventory(nameOrFile, options);
-  const { name, file } = outline;
+  const before = await outlineInventory(nameOrFile, options);
+  const { name, file } = before;
   const { environment = process.env, unlock = unlocker({ environment }) } = options;
   const secrets = { file: secretsFileOf(file), unlock };
   const read: SecretReader = (reference, question) =>
     readSecret(reference, { ...question, environment, secrets });
+  const said = await saidHosts(before, schema, options, read);
+  const outline = said ? await outlineInventory(nameOrFile, { ...options, said }) : before;
   const { settings, vars } = await checkAll(outline, schema, options, read);
 
   const { unreadable = [] } = options;
@@ -124,7 +124,32 @@ export async function loadInventory<S extends z.ZodType>(
   );
   if (!options.unreadable) throwProblems(unreadable);
 
-  return { name, file, hosts, ...placesIn(outline), readSecret: read };
+  return { name, file, hosts, ...placesIn(outline), ...(said && { said }), readSecret: read };
+}
+
+/**
+ * What the commands print that name hosts; undefined without such a command. None runs for an
+ * inventory that is wrong elsewhere.
+ *
+ * @throws Problem, Problems where the rest of the inventory is wrong, or a command fails
+ */
+async function saidHosts<S extends z.ZodType>(
+  outline: InventoryOutline,
+  schema: S,
+  { said, keepsReferences = () => false }: LoadOptions,
+  read: SecretReader,
+): Promise<SaidHosts | undefined> {
+  if (![...outline.groups.groups.values()].some(({ command }) => command)) return undefined;
+  const open = findPlaceholders(outline.top, isSetting);
+  const { problems: wrong } = check(inventorySchema, outline.top);
+  const values = [outline.vars, ...outline.hosts.map(({ vars }) => vars)];
+  const secrets = new SecretHolders(values, (path) => !keepsReferences(path));
+  const found: Problem[] = [];
+  checkVariables({ ...outline, complete: false }, schema, open, found);
+  const ofValues = found.filter(({ where }) => !secrets.isAt(where));
+  const missing = await missingSecrets(outline, read);
+  throwProblems([...wrong, ...outline.problems, ...secrets.wrong(), ...ofValues, ...missing], open);
+  return askHosts(outline.groups, said);
 }
 
 /**
@@ -136,54 +161,111 @@ export async function loadInventory<S extends z.ZodType>(
 async function checkAll<S extends z.ZodType>(
   outline: InventoryOutline,
   schema: S,
-  { connects, missingFileHint }: LoadOptions,
+  { connects, missingFileHint, keepsReferences = () => false }: LoadOptions,
   read: SecretReader,
 ) {
   // Variables are searched once for each host, merged.
-  const open = findPlaceholders(outline.top, ([key, , , hostKey]) => key !== 'vars' && hostKey !== 'vars');
+  const open = findPlaceholders(outline.top, isSetting);
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
   const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
   if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
-  const vars = checkVariables(outline, schema, open, problems);
+  const given = outline.hosts.map((host) => host.vars);
+  const secrets = new SecretHolders(
+    given.length > 0 ? given : [outline.vars],
+    (path) => !keepsReferences(path),
+  );
+  const found: Problem[] = [];
+  const vars = checkVariables(outline, schema, open, found);
+  problems.push(...secrets.wrong(), ...found.filter(({ where }) => !secrets.isAt(where)));
   if (problems.length + open.length > 0) problems.push(...(await missingSecrets(outline, read)));
   throwProblems(problems, open);
-  return { settings, vars };
+  if (secrets.size === 0) return { settings, vars };
+  throwProblems(await secrets.read(read));
+  const filled = outline.hosts.map((host) => ({ ...host, vars: secrets.filled(host.vars) }));
+  const ofFilled = checkVariables({ ...outline, hosts: filled }, schema, open, problems);
+  throwProblems(problems, open);
+  return { settings, vars: ofFilled };
 }
 
-function placesIn({
-  top,
-  hosts,
-}: InventoryOutline): Pick<LoadedInventory<unknown>, 'placeOf' | 'placeOfKey' | 'isOwn' | 'placeOfGroup'> {
+/** Whether a value of an inventory is none of its variables. */
+function isSetting([key, , ofGroup, ofHost]: Path): boolean {
+  return key !== 'vars' && !(key === 'groups' && (ofGroup === 'vars' || ofHost === 'vars'));
+}
+
+function placesIn({ top, hosts, groups }: InventoryOutline): Omit<LoadedInventory<unknown>, NotPlaces> {
   const outlined = new Map(hosts.map((host) => [host.name, host]));
   return {
     placeOf: (host, path) => valuePlace(outlined.get(host)?.vars ?? top, path),
     placeOfKey: (host, path) => keyPlace(outlined.get(host)?.vars ?? top, path),
-    isOwn: (host, path) => valueAt(outlined.get(host)?.own, ['vars', ...path]) !== undefined,
-    placeOfGroup: (...path) => keyPlace(top, ['groups', ...path]),
+    hostsWith: (host, path) =>
+      outlined.get(host)?.layers.findLast(({ hosts, vars }) => hosts && valueAt(vars, path))?.hosts,
+    sourcesOf: (host, path) => sourcedVariables(outlined.get(host), path),
+    placeOfGroup: (group, ...path) => {
+      const within = [...groups.groups.keys()].filter((each) => groups.above(each).has(group));
+      const [host = ''] = path;
+      const named = [group, ...within].find((each) => groups.groups.get(each)?.hosts.has(host));
+      return keyPlace(top, ['groups', named ?? group, ...path]);
+    },
   };
 }
+
+type NotPlaces = keyof Inventory<unknown> | 'readSecret';
 
 /**
  * Checks the variables of each host, or those of all hosts where there is no host. Adds to the
  * placeholders and problems.
  */
 function checkVariables<S extends z.ZodType>(
-  { vars, hosts, complete }: InventoryOutline,
+  { vars, groups, hosts, complete }: InventoryOutline,
   schema: S,
   open: Problem[],
   problems: Problem[],
 ): (z.output<S> | undefined)[] {
-  const size = [...scalars(vars)].length;
-  if (size * hosts.length > mostValues) {
-    const what = `${hosts.length} hosts with ${size} variables each are too much for one inventory`;
+  const count = mostVariables(hosts, vars);
+  if (count * hosts.length > mostValues) {
+    const what = `${hosts.length} hosts with ${count} variables each are too much for one inventory`;
     throw new Problem(what, { where: vars.at });
   }
+  problems.push(...groupsWithoutHosts(groups, hosts, vars, schema));
   return (hosts.length > 0 ? hosts : [{ vars }]).map((host) => {
     if (open.length + problems.length > enoughProblems) return undefined;
     const checked = check(schema, host.vars, !complete);
     open.push(...findPlaceholders(host.vars));
     problems.push(...checked.problems);
     return checked.data;
+  });
+}
+
+/** The most variables of a host, without its own ones. */
+function mostVariables(hosts: readonly OutlinedHost[], vars: Located): number {
+  const counts = new Map<Located, number>();
+  const countOf = (of: Located): number => {
+    const count = counts.get(of) ?? [...scalars(of)].length;
+    counts.set(of, count);
+    return count;
+  };
+  const ofGroups = hosts.map(({ name, layers }) =>
+    layers
+      .filter((layer) => layer.hosts && layer.of !== `host ${name}`)
+      .reduce((sum, layer) => sum + countOf(layer.vars), 0),
+  );
+  return countOf(vars) + Math.max(0, ...ofGroups);
+}
+
+/** What is wrong with the variables of groups without a host, which no host's variables hold. */
+function groupsWithoutHosts(
+  { groups }: InventoryOutline['groups'],
+  hosts: readonly OutlinedHost[],
+  all: Located,
+  schema: z.ZodType,
+): Problem[] {
+  const used = new Set(hosts.flatMap((host) => host.groups));
+  return [...groups.values()].flatMap(({ name, vars, hosts: named, children, command }) => {
+    if (vars?.kind !== 'map' || used.has(name)) return [];
+    const { problems } = check(schema, merge(all, vars), true);
+    if (named.size + children.length > 0 || command) return problems;
+    const hint = 'name its hosts or its children, or leave it out';
+    return [...problems, new Problem(`group ${name} has variables and no host`, { where: vars.at, hint })];
   });
 }
 
@@ -196,15 +278,17 @@ async function missingSecrets(
   read: SecretReader,
 ): Promise<Problem[]> {
   const kinds = existsSync(secretsFileOf(file)) ? /^env:\w+$/ : /^(env:\w+|secret:\S+)$/;
-  const settings = [...scalars(top)].filter(
-    ({ path: [key, , , hostKey] }) => key !== 'vars' && hostKey !== 'vars',
-  );
+  const settings = [...scalars(top)].filter(({ path }) => isSetting(path));
   const own = (hosts.length > 0 ? hosts : [{ vars }]).flatMap((host) => [...scalars(host.vars)]);
-  const found = [...settings, ...own].filter(({ scalar: { value } }) => kinds.test(String(value)));
-  const allowed = { pattern: /^/, reason: '' };
-  const reading = found.map(({ path, scalar: { value, at } }) =>
-    read(String(value), { name: pathName(path), where: at, allowed }).then(() => [], problemsIn),
+  const found = [...settings, ...own].flatMap(({ path, scalar: { value, at } }) =>
+    referencesIn(value).map((reference) => ({ path, reference, at })),
   );
+  const allowed = { pattern: /^/, reason: '' };
+  const reading = found
+    .filter(({ reference }) => kinds.test(reference))
+    .map(({ path, reference, at }) =>
+      read(reference, { name: pathName(path), where: at, allowed }).then(() => [], problemsIn),
+    );
   return (await Promise.all(reading)).flat();
 }
 

@@ -6,7 +6,17 @@ import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import { errorCode } from '../text/error-code.ts';
 import { didYouMean } from '../text/suggest.ts';
-import { entriesAt, keyPlace, type Located, type LocatedMap, locate, merge, valueAt } from './located.ts';
+import { type SaidHosts, withAskedHosts } from './asked-hosts.ts';
+import { type GroupTree, groupTree } from './group-tree.ts';
+import {
+  type Layer,
+  type OutlinedHost,
+  overlay,
+  type SharedLayers,
+  withVariables,
+} from './host-variables.ts';
+import { entriesAt, keyPlace, type Located, type LocatedMap, locate, valueAt } from './located.ts';
+import { hostsOf } from './outlined-hosts.ts';
 import { problemsIn } from './problem-list.ts';
 import { ansibleInventory, largestInventory, readYamlFile } from './yaml-file.ts';
 
@@ -18,6 +28,8 @@ export interface OutlineOptions {
    * ones.
    */
   readonly over?: readonly VariablesOver[];
+  /** What commands printed about hosts. Default: they have not run, and their hosts are missing. */
+  readonly said?: SaidHosts;
   /** What to do about a missing file that the inventory names. */
   readonly missingFileHint?: (path: string) => string | undefined;
 }
@@ -38,21 +50,16 @@ export interface InventoryOutline {
   readonly ssh: Located | undefined;
   /** Variables of all hosts. */
   readonly vars: Located;
+  readonly groups: GroupTree;
   /** In the order of the file. */
   readonly hosts: readonly OutlinedHost[];
-  /** Duplicate hosts, and files of variables that could not be read. */
+  /**
+   * Duplicate hosts, groups that contradict each other, and files of variables that could not be
+   * read.
+   */
   readonly problems: readonly Problem[];
   /** Whether all files of variables could be read. */
   readonly complete: boolean;
-}
-
-export interface OutlinedHost {
-  readonly name: string;
-  readonly groups: readonly string[];
-  /** The value of its name: connection settings and own variables. */
-  readonly own: LocatedMap;
-  /** Its variables: those of all hosts, with its own over them. */
-  readonly vars: Located;
 }
 
 /**
@@ -66,24 +73,21 @@ export async function outlineInventory(
   options: OutlineOptions = {},
 ): Promise<InventoryOutline> {
   const file = await findInventory(nameOrFile, options.folder);
-  const top = await read(file);
+  const top = withAskedHosts(await read(file), options.said ?? {});
   if (top.entries.has('all') && !top.entries.has('groups')) throw ansibleInventory(keyPlace(top, ['all']));
-  const { vars, problems: unread } = await variablesOfAll(top, file, options);
-  const over = (options.over ?? [])
-    .map(({ values, from }) => locate(values, { file: from }))
-    .reduce<Located | undefined>((base, each) => (base ? merge(base, each) : each), undefined);
-  const { hosts, problems } = hostsOf(top);
+  const { problems: unread, ...shared } = await variablesOfAll(top, file, options);
+  const groups = groupTree(top);
+  const { hosts: named, problems: wrong } = hostsOf(groups);
+  const { hosts, problems } = withVariables(named, groups, shared);
   return {
     name: basename(file).replace(/\.ya?ml$/, ''),
     file,
     top,
     ssh: valueAt(top, ['ssh']),
-    vars,
-    hosts: hosts.map((host) => ({
-      ...host,
-      vars: { ...merge(variablesOf(host.own, vars), over), at: vars.at },
-    })),
-    problems: [...unread, ...problems],
+    vars: shared.vars,
+    groups,
+    hosts,
+    problems: [...unread, ...groups.problems, ...wrong, ...problems],
     complete: unread.length === 0,
   };
 }
@@ -152,11 +156,15 @@ async function read(
   }
 }
 
-/** The files of variables in their order, then `vars` over them. */
-async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOptions) {
+/** The files of variables in their order, then `vars` over them; and those over all others. */
+async function variablesOfAll(
+  top: LocatedMap,
+  file: string,
+  options: OutlineOptions,
+): Promise<SharedLayers & { readonly problems: readonly Problem[] }> {
   const at = keyPlace(top, ['vars']);
   const problems: Problem[] = [];
-  let vars: Located = { kind: 'map', at, entries: new Map() };
+  const all: Layer[] = [];
   const names = valueAt(top, ['vars_files']);
   for (const item of names?.kind === 'list' ? names.items : []) {
     if (item.kind !== 'scalar' || typeof item.value !== 'string' || item.value === '') continue;
@@ -169,54 +177,15 @@ async function variablesOfAll(top: LocatedMap, file: string, options: OutlineOpt
     if (groups) {
       const hint = 'a file of vars_files holds variables only, as they are under vars';
       problems.push(new Problem(`${path} is an inventory: it has groups`, { where: groups.keyAt, hint }));
-    } else vars = merge(vars, found);
+    } else if (found) all.push({ of: 'vars_files', hosts: undefined, vars: found });
   }
-  return { vars: merge(vars, { kind: 'map', at, entries: entriesAt(top, ['vars']) }), problems };
-}
-
-/** Variables of one host: those of all hosts, with its `region` and its own `vars` over them. */
-function variablesOf(own: LocatedMap, all: Located): Located {
-  const region = own.entries.get('region');
-  const entries = new Map([...(region ? [['region', region] as const] : []), ...entriesAt(own, ['vars'])]);
-  return merge(all, { kind: 'map', at: all.at, entries });
-}
-
-/**
- * Hosts in the order of the file; JavaScript objects would put numbers first. A host of several
- * groups has its settings in one of them, and the others name it without a value.
- */
-function hostsOf(top: LocatedMap) {
-  const groups = entriesAt(top, ['groups']);
-  const named = new Map<string, { groups: readonly string[]; own: Located; where: Place }>();
-  const problems: Problem[] = [];
-  for (const group of groups.keys()) {
-    for (const [name, { keyAt: where, value: own }] of entriesAt(top, ['groups', group])) {
-      const known = named.get(name);
-      if (name === 'all' || groups.has(name)) {
-        const meaning = name === 'all' ? 'all hosts' : 'the group';
-        problems.push(
-          new Problem(`no host can be called ${name}: in a host pattern that means ${meaning}`, { where }),
-        );
-      } else if (known && !isEmpty(known.own) && !isEmpty(own)) {
-        const what = `host ${name} is defined a second time; the first is in group ${known.groups[0]}`;
-        problems.push(
-          new Problem(what, { where, hint: `for the same host in both groups, write only ${name}: here` }),
-        );
-      } else {
-        const groupsOfHost = [...(known?.groups ?? []), group];
-        named.set(name, { groups: groupsOfHost, own: known && isEmpty(own) ? known.own : own, where });
-      }
-    }
-  }
-  const hosts = [...named].flatMap(([name, { groups, own, where }]) => {
-    if (own.kind === 'map') return { name, groups, own };
-    const hint = `write its settings in one of its groups: ${name}: { address: … }`;
-    if (isEmpty(own)) problems.push(new Problem(`host ${name} has no address`, { where, hint }));
-    return [];
-  });
-  return { hosts, problems };
-}
-
-function isEmpty(value: Located): boolean {
-  return value.kind === 'scalar' && value.value === null;
+  const own: LocatedMap = { kind: 'map', at, entries: entriesAt(top, ['vars']) };
+  all.push({ of: 'vars', hosts: undefined, vars: own });
+  const merged = overlay(all.map(({ vars }) => vars));
+  const over = (options.over ?? []).map(({ values, from }) => ({
+    of: from,
+    hosts: undefined,
+    vars: locate(values, { file: from }),
+  }));
+  return { all, vars: { ...own, entries: entriesAt(merged, []) }, over, problems };
 }

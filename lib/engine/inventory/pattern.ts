@@ -7,6 +7,7 @@ import { didYouMean } from '../text/suggest.ts';
 export interface NamedHost {
   readonly name: string;
   readonly groups: readonly string[];
+  readonly ownGroups?: readonly string[];
 }
 
 /**
@@ -54,7 +55,7 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
       throw new Problem(`"${name}": regular expressions are not supported`, { hint: globs });
     if (name.startsWith('@'))
       throw new Problem(`"${name}": a list of hosts in a file is not supported`, { hint: globs });
-    const known = new Set([...hosts.flatMap((host) => [host.name, ...host.groups]), 'all']);
+    const known = new Set([...hosts.flatMap((host) => [host.name, ...groupsOf(host)]), 'all']);
     const commas = `terms are separated by commas: ${name.replaceAll(':', ',')}`;
     const hint = name.includes(':') ? commas : didYouMean(name, known);
     throw new Problem(`no host or group is called "${name}"`, { hint });
@@ -72,7 +73,12 @@ function hostsOfTerm<H extends NamedHost>(hosts: readonly H[], term: string): Re
 
 function matched<H extends NamedHost>(hosts: readonly H[], name: string): readonly H[] {
   const fits = globOf(name);
-  return hosts.filter((host) => name === 'all' || fits(host.name) || host.groups.some(fits));
+  return hosts.filter((host) => name === 'all' || fits(host.name) || groupsOf(host).some(fits));
+}
+
+/** All groups of a host. */
+export function groupsOf({ groups, ownGroups = [] }: Omit<NamedHost, 'name'>): readonly string[] {
+  return [...groups, ...ownGroups];
 }
 
 /** `*` is any text, `?` one character, `[ab]` one of these characters. */

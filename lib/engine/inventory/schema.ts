@@ -5,6 +5,8 @@ import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } fro
 
 /** A name that is safe as a folder, in a command and in a log. */
 export const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+/** Continues the word name. */
+export const nameRule = 'must start with a letter or digit and hold only letters, digits, . _ -';
 
 /**
  * Text of a pattern.
@@ -121,9 +123,32 @@ export const hostSchema = z.strictObject({
     .describe('Variables that differ for this host, over all others'),
 });
 
-const name = z
-  .string()
-  .regex(namePattern, 'must start with a letter or digit and hold only letters, digits, . _ -');
+const name = z.string().regex(namePattern, nameRule);
+
+/** What a group has beside its hosts, whose names are checked where they are read. */
+export const groupSchema = z
+  .object({
+    vars: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        'Variables of all hosts of the group, over those of all hosts and of groups that it is within',
+      ),
+    hosts: matching(
+      /^cmd:.*\S/,
+      'must be cmd:COMMAND, a shell command of this machine that prints a JSON object of hosts',
+      'command',
+    )
+      .optional()
+      .describe('Further hosts: cmd:COMMAND, a shell command that prints { "NAME": { "address": "…" } }'),
+    children: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe('Groups whose hosts are in this group, too'),
+  })
+  // A host without a value has its settings in another group.
+  .catchall(hostSchema.nullable());
 
 /** An inventory without its variables, which have a schema of their own. */
 export const inventorySchema = z.strictObject({
@@ -135,8 +160,7 @@ export const inventorySchema = z.strictObject({
     ),
   ssh: sshSchema.optional(),
   vars: z.record(z.string(), z.unknown()).optional().describe('Variables of all hosts'),
-  // A host without a value has its settings in another group.
-  groups: z.record(name, z.record(name, hostSchema.nullable())).describe('Hosts by group'),
+  groups: z.record(name, groupSchema).describe('Hosts by group'),
 });
 
 export type SshSettings = z.output<typeof sshSchema>;

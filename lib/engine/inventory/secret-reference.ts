@@ -112,7 +112,24 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
   }
 }
 
-async function fromCommand(command: string, { name, where }: SecretQuestion): Promise<string> {
+async function fromCommand(command: string, question: SecretQuestion): Promise<string> {
+  const hint = 'try the command in a shell: it must print the secret, and nothing else, on standard output';
+  return (await outputOfCommand(command, question, longest, hint)).replace(/\r?\n$/, '');
+}
+
+/**
+ * What a command of an inventory prints, which runs in the folder of the file that names it.
+ *
+ * @param most more output is an error. Bytes
+ * @param hint what to do where it fails
+ * @throws Problem where it fails, and for a folder that another user can change
+ */
+export async function outputOfCommand(
+  command: string,
+  { name, where }: Pick<SecretQuestion, 'name' | 'where'>,
+  most: number,
+  hint: string,
+): Promise<string> {
   const folder = dirname(where.file);
   // A relative name in the command would be one of another user.
   const unfit = unfitness(folder, { alone: true, folder: resolve(folder) });
@@ -121,13 +138,10 @@ async function fromCommand(command: string, { name, where }: SecretQuestion): Pr
     throw new Problem(what, { where, hint: unfit.hint });
   }
   try {
-    return (await outputOf(command, folder, longest)).replace(/\r?\n$/, '');
+    return await outputOf(command, folder, most);
   } catch (error) {
     if (!(error instanceof SecretCommandFailed)) throw error;
-    throw new Problem(`${name}: the command ${command} ${error.message}`, {
-      where,
-      hint: 'try the command in a shell: it must print the secret, and nothing else, on standard output',
-    });
+    throw new Problem(`${name}: the command ${command} ${error.message}`, { where, hint });
   }
 }
 

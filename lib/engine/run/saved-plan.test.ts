@@ -181,3 +181,19 @@ test('a file that is not a plan, or a plan without hosts, is refused with how to
   savePlan(makePlan([], origin, 0), file);
   expect(await refused()).toBe(`${file} is a plan without hosts\n  ${hint}`);
 });
+
+test('a plan with a secret in the title and the differences of a task is followed from its file', async () => {
+  const file = join(temporaryDirectory(), 'plan.json');
+  const address = `https://l1.example/${new Secret('Provider-Key-0123').reveal()}`;
+  const now = task(`download ${address}`, {
+    differences: [{ what: 'source', was: '', wanted: address }],
+    steps: [{ do: 'run', command: `curl ${address}` }],
+  });
+  savePlan(saved(now), file);
+  expect(await readFile(file, 'utf8')).not.toContain('Provider-Key');
+  const plan = await loadPlan(file);
+  expect(refusal(plan, plansOf(now))).toBe('accepted');
+  expect(changesOf(plan, inventoryOf())({ ...now.task }, now.steps)).toBeUndefined();
+  const other = { ...now, steps: [{ do: 'run', command: `wget ${address}` } as const] };
+  expect(refusal(plan, plansOf(other))).toContain('its steps changed');
+});

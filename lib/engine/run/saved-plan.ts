@@ -57,7 +57,14 @@ const schema = z.strictObject({
   made: z.iso.datetime(),
   playbook: z.string(),
   /** `file` is a name or an absolute path: it is found from every working directory. */
-  inventory: z.strictObject({ name: z.string(), file: z.string(), salt: z.string(), hash: z.string() }),
+  inventory: z.strictObject({
+    name: z.string(),
+    file: z.string(),
+    salt: z.string(),
+    hash: z.string(),
+    /** What commands printed about hosts: the run that follows the plan does not ask them again. */
+    said: z.record(z.string(), z.string()).optional(),
+  }),
   /** The options that narrowed the plan. The run that follows it uses the same ones. */
   chosen: z.strictObject({
     roles: z.array(z.string()),
@@ -92,7 +99,13 @@ export function makePlan(
     format: 2,
     made: new Date(now).toISOString(),
     playbook,
-    inventory: { name: inventory.name, file: inventory.file, salt, hash: fingerprint(inventory, salt) },
+    inventory: {
+      name: inventory.name,
+      file: inventory.file,
+      salt,
+      hash: fingerprint(inventory, salt),
+      ...(inventory.said && { said: { ...inventory.said } }),
+    },
     chosen,
     hosts: plans.map(({ host, tasks }) => ({ host, tasks: tasks.flatMap((each) => savedTask(each, key)) })),
   };
@@ -103,15 +116,25 @@ function savedTask(
   key: Buffer,
 ): SavedTask[] {
   if (outcome !== 'pending' && outcome !== 'unknown') return [];
-  const { play, role, resource } = task;
-  const saved = { play, role, resource, outcome, predicted, differences: [...differences] };
+  const { play, role, resource } = shownTask(task);
+  // Without secrets already here: a plan in its file is compared with one that is just made.
+  const shown = differences.map(({ what, was, wanted }) => ({
+    what: redact(what),
+    was: redact(was),
+    wanted: redact(wanted),
+  }));
   return [
     {
-      ...saved,
-      ...(note !== undefined && { note }),
+      ...{ play, role, resource, outcome, predicted, differences: shown },
+      ...(note !== undefined && { note: redact(note) }),
       ...(steps && { steps: steps.map((each) => stepOf(each, key)) }),
     },
   ];
+}
+
+/** The title of a task may have a value of the inventory in it. */
+function shownTask({ play, role, resource }: Pick<Task, 'play' | 'role' | 'resource'>) {
+  return { play, role, resource: redact(resource) };
 }
 
 /** A step as it is saved: with everything that is sent to the host, and without a secret. */
@@ -121,15 +144,16 @@ function stepOf(step: Step, key: Buffer): SavedStep {
     case 'write':
       return {
         do: 'write',
-        path: step.path,
+        path: redact(step.path),
         content: saved(step.content, step.secret),
         attributes: step.attributes,
       };
     case 'rewrite':
-      return { ...step, content: saved(step.content) };
+      return { ...step, path: redact(step.path), content: saved(step.content) };
     case 'directory':
+      return { ...step, path: redact(step.path) };
     case 'link':
-      return step;
+      return { ...step, path: redact(step.path), target: redact(step.target) };
     case 'run': {
       const { command, stdin, timeoutSeconds, allow, rootsFolder } = step;
       return {
@@ -223,7 +247,7 @@ export function changesOf(
   const key = contentKey(inventory, plan.inventory.salt);
   return (task, change) => {
     const tasks = plan.hosts.find(({ host }) => host === task.host)?.tasks ?? [];
-    const planned = tasks.find((each) => sameTask(each, task));
+    const planned = tasks.find((each) => sameTask(each, shownTask(task)));
     if (!planned) return 'this is not in the plan';
     if (planned.outcome === 'unknown' || !planned.steps || change instanceof Problem) return undefined;
     const steps = (change ?? []).map((each) => stepOf(each, key));

@@ -1,8 +1,9 @@
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { temporaryDirectory } from '../host/testing/local-connection.ts';
+import { processesWith, temporaryDirectory } from '../host/testing/local-connection.ts';
 import { outputOf, SecretCommandFailed } from './command-output.ts';
 
 test('a command runs once, in the given folder, for any number of references', async () => {
@@ -40,3 +41,20 @@ test('of a long complaint without a line break nothing is shown: its end could b
   const endless = "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 3";
   await expect(outputOf(endless, '/', 100)).rejects.toThrow(/^ended with 3$/);
 });
+
+test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+  'a command ends with its children when this program is ended by %s',
+  async (signal) => {
+    const mark = `mark-${signal}-${process.pid}`;
+    const module = new URL('./command-output.ts', import.meta.url).href;
+    const script = `const { outputOf } = await import(${JSON.stringify(module)});
+      await outputOf('(sleep 600; : ${mark}) & echo up >&2; wait', '/', 100);`;
+    const program = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      stdio: 'ignore',
+    });
+    const commands = () => processesWith(mark).filter((pid) => pid !== String(program.pid));
+    await expect.poll(() => commands().length, { timeout: 60_000 }).toBeGreaterThan(0);
+    program.kill(signal);
+    await expect.poll(commands, { timeout: 60_000 }).toEqual([]);
+  },
+);

@@ -53,6 +53,7 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    const endWatch = child.pid === undefined ? () => {} : watched(child.pid);
     const printed: Buffer[] = [];
     let complaint = '';
     let fault: string | undefined;
@@ -78,11 +79,31 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
       failed(new SecretCommandFailed(`cannot be started (${errorCode(error)})`));
     });
     child.on('close', (code, signal) => {
+      endWatch();
       clearTimeout(timer);
       if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
       else failed(new SecretCommandFailed(fault ?? whyEnded(code, signal, complaint)));
     });
   });
+}
+
+/**
+ * Ends a process group with this process, however this process ends: then the pipe to the watch
+ * closes. Ctrl-C on the terminal reaches neither of the two, which have groups of their own.
+ *
+ * @returns ends the watch alone
+ */
+function watched(group: number): () => void {
+  const watch = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -s KILL -- "-$1"', 'watch', String(group)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  watch.on('error', () => {});
+  return () => {
+    // Before its input ends, or it would go on.
+    watch.kill('SIGKILL');
+    watch.stdin?.destroy();
+  };
 }
 
 /**

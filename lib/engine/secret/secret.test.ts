@@ -21,3 +21,37 @@ test('an excerpt is cut after its secrets are masked', () => {
   new Secret('Zt9mWb4n');
   expect(excerpt('key=Zt9mWb4n', 8)).toBe('key=[sec');
 });
+
+const value = 'Kq8"/+Lm\\n$3\'ö w';
+new Secret(value);
+test.each([
+  ['JSON', JSON.stringify({ key: value }), '{"key":"[secret]"}'],
+  ['an address', `https://a/${encodeURIComponent(value)}?x`, 'https://a/[secret]?x'],
+  [
+    'an address in lower case',
+    encodeURIComponent(value).toLowerCase().replace('kq8', 'Kq8').replace('lm', 'Lm'),
+    '[secret]',
+  ],
+  ['a form', new URLSearchParams({ key: value }).toString(), 'key=[secret]'],
+  ['SQL', `'${value.replaceAll("'", "''")}'`, "'[secret]'"],
+  ['Compose', value.replaceAll('$', '$$$$'), '[secret]'],
+  ['base64', Buffer.from(value).toString('base64url'), '[secret]'],
+])('a secret is masked in %s', (_, text, shown) => {
+  expect(redact(text)).toBe(shown);
+});
+
+test.each(['', 'u', 'us', 'use'])('a secret is masked within base64, after "%s"', (before) => {
+  const text = Buffer.from(`${before}${value}:more`).toString('base64');
+  const shown = redact(text);
+  expect(shown).toContain('[secret]');
+  // What is left of it are bits of its first and last byte.
+  expect(shown.replace('[secret]', '').length).toBeLessThan(16);
+});
+
+test('a long secret is masked in lines of base64, and each of its lines within base64', () => {
+  const lines = ['A1b2C3d4E5f6G7h8', 'I9j0K1l2M3n4O5p6', 'Q7r8S9t0U1v2W3x4', 'Y5z6A7b8C9d0E1f2'];
+  const text = new Secret(lines.join('\n')).reveal();
+  const wrapped = Buffer.from(text).toString('base64').replace(/.{76}/g, '$&\n');
+  expect(redact(wrapped)).toMatch(/^\[secret\]\n\[secret\]=*$/);
+  expect(redact(Buffer.from(`user:${lines[1]}`).toString('base64'))).toContain('[secret]');
+});

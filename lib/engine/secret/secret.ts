@@ -38,8 +38,59 @@ export class Secret {
 }
 
 function remember(value: string): void {
-  if (value.length < 4 || known.includes(value)) return;
-  known = [...known, value].sort((a, b) => b.length - a.length);
+  if (value.length < leastMasked || known.includes(value)) return;
+  known = [...new Set([...known, ...formsOf(value)])].sort((a, b) => b.length - a.length);
+}
+
+/** Fewer characters are in many words. */
+const leastMasked = 4;
+/** Fewer characters of base64 are in other base64. */
+const leastOfBase64 = 6;
+/** The lengths at which programs break lines of base64. */
+const linesOfBase64 = [64, 76];
+
+/** The ways in which programs write a value: in JSON, SQL, Compose, an address, or as base64. */
+function formsOf(value: string): string[] {
+  const inJson = JSON.stringify(value).slice(1, -1);
+  const wellFormed = Buffer.from(value).toString();
+  const inAddress = [encodeURIComponent(wellFormed), encodeURI(wellFormed)];
+  const ofForm = new URLSearchParams([['', wellFormed]]).toString().slice(1);
+  const lowerCase = inAddress.map((text) => text.replace(/%../g, (code) => code.toLowerCase()));
+  const others = [
+    inJson,
+    ...inAddress,
+    ...lowerCase,
+    ofForm,
+    value.replaceAll("'", "''"),
+    value.replaceAll('$', '$$$$'),
+  ];
+  const base64 = base64Forms(Buffer.from(value)).filter(({ length }) => length >= leastOfBase64);
+  return [
+    value,
+    ...others,
+    ...base64,
+    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+}
+
+/**
+ * A value as base64: alone, in the middle of a longer text, and in lines. In a longer text three
+ * bytes are four characters, so that the value may begin in three ways, and its first and last
+ * character depend on its neighbours.
+ */
+function base64Forms(bytes: Buffer): string[] {
+  const alone = bytes.toString('base64').replace(/=+$/, '');
+  const inText = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    const isWhole = (before + bytes.length) % 3 === 0;
+    return text.slice(Math.ceil((before * 4) / 3), isWhole ? undefined : -1);
+  });
+  const inLines = linesOfBase64.flatMap((length) =>
+    alone.length > length ? (alone.match(new RegExp(`.{1,${length}}`, 'g')) ?? []) : [],
+  );
+  return [alone, ...inText, ...inLines];
 }
 
 /** The text with every known secret in it masked. Every line of output passes through here. */

@@ -3,6 +3,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { fieldsOf, keysOf } from '../../engine/text/keys.ts';
+import { didYouMean, suggest } from '../../engine/text/suggest.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
 import type { Fault } from '../variables/fault.ts';
 import { challengePort } from '../variables/gateway.ts';
@@ -60,13 +61,17 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
   const known = Object.keys(groups);
   const hostsIn = (group: string) =>
     hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
-  const problem = (group: string, what: string, hint: string) =>
+  const problem = (group: string, what: string, hint: string | undefined) =>
     new Problem(what, { where: placeOfGroup(group), hint });
   return [
-    ...hosts
-      .flatMap((host) => host.groups)
-      .filter((group) => !known.includes(group))
-      .map((group) => problem(group, `unknown group ${group}`, `the groups are ${known.join(', ')}`)),
+    ...unknownGroups(hosts).map((group) => {
+      const hint = `the groups are ${known.join(', ')}; each host is in one of them`;
+      return problem(
+        group,
+        `unknown group ${group}`,
+        suggest(group, known) ? didYouMean(group, known) : hint,
+      );
+    }),
     ...Object.entries(needed)
       .filter(([group]) => hostsIn(group).length === 0)
       .map(([group, hint]) => problem(group, `group ${group} has no host`, hint)),
@@ -99,6 +104,20 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
         ];
       }),
   ];
+}
+
+/**
+ * The groups that are none of the operator's own: they have a host that is in no other group, or
+ * one that the group with nearly the same name does not have.
+ */
+function unknownGroups(hosts: readonly Host[]): string[] {
+  const unknown = hosts.flatMap(({ groups: own, ownGroups = [] }) =>
+    ownGroups.filter((group) => {
+      const meant = suggest(group, Object.keys(groups));
+      return own.length === 0 || (meant !== undefined && !own.includes(meant));
+    }),
+  );
+  return [...new Set(unknown)];
 }
 
 /**
@@ -146,12 +165,12 @@ const ofDatabaseHost: readonly Path[] = [
   ['network', 'region'],
 ];
 
-function unusedVariables({ hosts, isOwn, placeOfKey }: Deployment, { name, groups }: Host): Problem[] {
+function unusedVariables({ hosts, hostsWith, placeOfKey }: Deployment, { name, groups }: Host): Problem[] {
   const database = hosts.find((host) => host.groups.includes('database'));
   if (!database || groups.includes('database')) return [];
   const ofReplica = (path: Path) => groups.includes('replica') && path.includes('state_db');
   return ofDatabaseHost
-    .filter((path) => isOwn(name, path) && !ofReplica(path))
+    .filter((path) => hostsWith(name, path)?.includes(database.name) === false && !ofReplica(path))
     .map((path) => {
       const what = `${path.join('.')} of ${name} has no use: only that of the Database+Sync server is used`;
       const hint = `move it to ${database.name}, or to the vars of all hosts`;

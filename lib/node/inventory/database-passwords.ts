@@ -1,10 +1,8 @@
+import type { OutlinedHost } from '../../engine/inventory/host-variables.ts';
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
-import {
-  type InventoryOutline,
-  type OutlinedHost,
-  outlineInventory,
-} from '../../engine/inventory/outline.ts';
+import { type InventoryOutline, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
+import { referencesIn } from '../../engine/inventory/secrets-in-values.ts';
 import type { Place } from '../../engine/problem/problem.ts';
 import { stores } from './inventory.ts';
 import { projectInventories } from './project.ts';
@@ -70,17 +68,17 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   const outline = await outlineInventory(nameOrFile, projectInventories);
   const settings = [outline.ssh, ...outline.hosts.map(({ own }) => own)];
   const sudo = settings.flatMap((each) => secretName(textAt(each, ['become_password'])) ?? []);
-  const receivers = valueAt(outline.vars, ['monitoring', 'receivers']);
-  const ofReceivers = receivers ? [...scalars(receivers)].map(({ scalar }) => String(scalar.value)) : [];
-  return {
-    name: outline.name,
-    file: outline.file,
-    passwords: [
-      ...stores.flatMap((store) => passwordsOf(store, outline)),
-      ...['backup', 'replica'].flatMap((group) => copyingPassword(group, outline)),
-    ],
-    others: [...new Set([...sudo, ...ofReceivers.flatMap((text) => secretName(text) ?? [])])],
-  };
+  const passwords = [
+    ...stores.flatMap((store) => passwordsOf(store, outline)),
+    ...['backup', 'replica'].flatMap((group) => copyingPassword(group, outline)),
+  ];
+  const variables = outline.hosts.length > 0 ? outline.hosts.map(({ vars }) => vars) : [outline.vars];
+  const inVariables = variables
+    .flatMap((vars) => [...scalars(vars)])
+    .flatMap(({ scalar: { value } }) => referencesIn(value).flatMap((text) => secretName(text) ?? []));
+  const known = new Set(passwords.map(({ name }) => name));
+  const others = new Set([...sudo, ...inVariables].filter((name) => !known.has(name)));
+  return { name: outline.name, file: outline.file, passwords, others: [...others] };
 }
 
 /**
@@ -88,7 +86,8 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
  * both.
  */
 function copyingPassword(group: string, outline: InventoryOutline): DatabasePassword[] {
-  const name = secretName(textAt(valueAt(outline.vars, [group, 'password']), []));
+  const host = outline.hosts.find(({ groups }) => groups.includes(group));
+  const name = secretName(textAt(valueAt(host?.vars ?? outline.vars, [group, 'password']), []));
   return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], roles: [] }];
 }
 

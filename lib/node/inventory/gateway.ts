@@ -20,12 +20,14 @@ const isGateway = ({ groups }: Host) => groups.includes('gateway');
 export const gatewayPorts = ['http', 'websocket', 'metrics', 'peers'] as const;
 
 /** The rules for gateways that the schema of the variables cannot express. */
-export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Generator<Fault> {
+export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Generator<Fault> {
   const { name, vars } = host;
   if (!isGateway(host)) {
     const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
     const what = `gateway of ${name} has no use: it is no gateway`;
-    if (isOwn(name, ['gateway'])) yield { path: ['gateway'], at: 'key', what, hint };
+    const gateways = hosts.filter(isGateway).map((each) => each.name);
+    if (hostsWith(name, ['gateway'])?.some((each) => gateways.includes(each)) === false)
+      yield { path: ['gateway'], at: 'key', what, hint };
     return;
   }
   const least = vars.gateway.least_serving ?? 0;

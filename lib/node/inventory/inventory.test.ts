@@ -2,8 +2,9 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { selectHosts } from '../../engine/inventory/pattern.ts';
 import { describeProblem, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
-import { Secret } from '../../engine/secret/secret.ts';
+import { redact, Secret } from '../../engine/secret/secret.ts';
 import { defaultSizes } from '../render/testdata/specification/defaults.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -97,7 +98,33 @@ test.each<[string, Changes, string | RegExp]>([
   [
     'a misspelt group',
     [[['groups', 'rcp'], { 'rpc-9': { address: '10.9.9.9' } }]],
-    /^lab\.yaml:\d+:3: unknown group rcp\n {2}the groups are database, rpc, replica, monitor, backup, gateway$/,
+    /^lab\.yaml:\d+:3: unknown group rcp\n {2}did you mean rpc\?$/,
+  ],
+  [
+    'a misspelt group of a host that is in another one',
+    [[['groups', 'gatway'], { 'rpc-1': null }]],
+    /^lab\.yaml:\d+:3: unknown group gatway\n {2}did you mean gateway\?$/,
+  ],
+  [
+    "a host in a group of one's own alone",
+    [[['groups', 'asia'], { 'rpc-9': { address: '10.9.9.9' } }]],
+    /^lab\.yaml:\d+:3: unknown group asia\n {2}the groups are database, rpc, replica, monitor, backup, gateway; each host is in one of them$/,
+  ],
+  [
+    "a variable of the Database+Sync server in another server's group",
+    [
+      [['groups', 'rpc', 'rpc-2'], undefined],
+      [['groups', 'rpc', 'vars'], { state_db: { shared_buffers: '1GB' } }],
+    ],
+    /^lab\.yaml:\d+:7: state_db of rpc-1 has no use: only that of the Database\+Sync server is used\n {2}move it to db-1, or to the vars of all hosts$/m,
+  ],
+  [
+    'another chain in one group',
+    [
+      [['groups', 'rpc', 'rpc-2'], undefined],
+      [['groups', 'rpc', 'vars'], { network: { chain_id: 1 } }],
+    ],
+    /^lab\.yaml:\d+:\d+: network\.chain_id of rpc-1 differs from that of db-1/,
   ],
   [
     'an older chain on one host',
@@ -701,6 +728,64 @@ describe('secrets of the encrypted file', () => {
   });
 });
 
+describe('secrets in any value', () => {
+  const withFiles = async (changes: Changes, files: Readonly<Record<string, string>>) => {
+    const file = await labDeployment(changes);
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(dirname(file), name), text, { mode: 0o600 });
+    return file;
+  };
+
+  test('take the place of their references, alone, within a text, and in a list', async () => {
+    const file = await withFiles(
+      [
+        [['vars', 'network', 'l1_rpc_url'], 'http://l1.example/v3/{{ file:key }}?also={{ env:ALSO }}'],
+        [
+          ['vars', 'time_servers'],
+          ['cmd:echo ntp.example', 'other.example'],
+        ],
+        [['vars', 'disk_alert', 'webhook'], 'file:webhook'],
+      ],
+      { key: 'Key-0123\n', webhook: 'https://hooks.example/Hook-4567\n' },
+    );
+    const { hosts, sourcesOf } = await loadDeployment(file, { environment: { ALSO: 'Also-89' } });
+    for (const { vars } of hosts) {
+      expect(vars.network.l1_rpc_url).toBe('http://l1.example/v3/Key-0123?also=Also-89');
+      expect(vars.time_servers).toEqual(['ntp.example', 'other.example']);
+      expect(vars.disk_alert.webhook).toBe('https://hooks.example/Hook-4567');
+    }
+    expect(redact(JSON.stringify(hosts[0]?.vars))).not.toMatch(/Key-0123|Also-89|Hook-4567/);
+    const [webhook] = sourcesOf('rpc-1', ['disk_alert', 'webhook']);
+    expect(webhook?.sources[0].shown).toBe('file:webhook');
+  });
+
+  test.each<[string, string, RegExp]>([
+    [
+      'of a kind that does not exist',
+      'http://a/{{ vault:key }}',
+      /network\.l1_rpc_url has {{ vault:key }} in it, which is no reference to a secret\n {2}write {{ secret:NAME }}/,
+    ],
+    ['that is missing', 'env:NOT_SET', /network\.l1_rpc_url: environment variable NOT_SET is not set/],
+    [
+      'within a text that is missing',
+      'http://a/{{ file:nowhere }}',
+      /network\.l1_rpc_url: \S*nowhere does not exist/,
+    ],
+    [
+      'that makes a wrong value, which is not repeated',
+      'file:wrong',
+      /^lab\.yaml:\d+:\d+: network\.l1_rpc_url must be a web address /,
+    ],
+  ])('are refused at their place: one %s', async (_, value, expected) => {
+    const file = await withFiles([[['vars', 'network', 'l1_rpc_url'], value]], {
+      wrong: 'not an Address-77',
+    });
+    const lines = await said(file);
+    expect(lines).toEqual([expect.stringMatching(expected)]);
+    expect(lines[0]).not.toContain('Address-77');
+  });
+});
+
 test('the hint for a missing lab file is how to start the lab', async () => {
   const lab = fileURLToPath(new URL('../../../.lab/never-made', import.meta.url));
   const hint = 'the lab makes this file: npm run lab:up';
@@ -712,6 +797,32 @@ test('the hint for a missing lab file is how to start the lab', async () => {
   await expect(loadDeployment(keys, { connects: true })).rejects.toMatchObject({
     problems: [{ message: 'known_hosts: .lab/never-made does not exist', hint }],
   });
+});
+
+test("groups of one's own have hosts and variables, and decide nothing else", async () => {
+  const file = await labDeployment([
+    [['groups', 'rpc', 'rpc-2'], undefined],
+    [['groups', 'rpc', 'children'], ['rpc1']],
+    [['groups', 'rpc1'], { 'rpc-9': { address: '10.9.9.9' } }],
+    [
+      ['groups', 'asia'],
+      { 'db-1': null, 'rpc-9': null, vars: { region: 'asia', state_db: { work_mem: '1MB' } } },
+    ],
+  ]);
+  const inventory = await loadDeployment(file);
+  const own = inventory.hosts.map(({ name, groups, ownGroups, vars }) => [
+    name,
+    groups,
+    ownGroups,
+    vars.region,
+  ]);
+  expect(own).toEqual([
+    ['db-1', ['database'], ['asia'], 'lab-1'],
+    ['rpc-1', ['rpc'], [], undefined],
+    ['rpc-9', ['rpc'], ['rpc1', 'asia'], 'asia'],
+  ]);
+  expect(selectHosts(inventory, 'asia,!database').map(({ name }) => name)).toEqual(['rpc-9']);
+  expect(databaseHost(inventory.hosts).vars.state_db.work_mem).toBe('1MB');
 });
 
 test.each(['constructor', 'toString'])(

@@ -1,4 +1,4 @@
-import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { InventoryHost, SourcedInventory } from '../../engine/inventory/inventory.ts';
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../../engine/inventory/load.ts';
 import type { Path } from '../../engine/inventory/located.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
@@ -6,6 +6,8 @@ import { secretReferencePattern } from '../../engine/inventory/secret-reference.
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation-defaults.ts';
+import { groups } from '../variables/groups.ts';
+import { keepsReference } from '../variables/kept-references.ts';
 import { isMonitor } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
 import type {
@@ -48,10 +50,15 @@ export const passwordCharacters = {
 export async function loadDeployment(
   nameOrFile: string,
   options: LoadOptions = {},
-): Promise<Inventory<Variables>> {
+): Promise<SourcedInventory<Variables>> {
   const problems: Problem[] = [];
-  const how = { ...projectInventories, ...options, unreadable: problems };
-  const inventory = await loadInventory(nameOrFile, variablesSchema, how);
+  const how = {
+    ...projectInventories,
+    ...options,
+    unreadable: problems,
+    keepsReferences: keepsReference,
+  };
+  const inventory = byPurpose(await loadInventory(nameOrFile, variablesSchema, how));
   problems.push(...deploymentProblems(inventory));
   const backup = await groupPassword(inventory, 'backup', problems);
   const replica = await groupPassword(inventory, 'replica', problems);
@@ -69,7 +76,18 @@ export async function loadDeployment(
   }
   throwProblems(problems);
   const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
-  return { name: inventory.name, file: inventory.file, hosts };
+  const { name, file, sourcesOf, said } = inventory;
+  return { name, file, hosts, sourcesOf, ...(said && { said }) };
+}
+
+/** Groups of the operator's own decide nothing of what a host gets: they are apart. */
+function byPurpose<V>(inventory: LoadedInventory<V>): LoadedInventory<V> {
+  const hosts = inventory.hosts.map((host) => ({
+    ...host,
+    groups: host.groups.filter((group) => Object.hasOwn(groups, group)),
+    ownGroups: host.groups.filter((group) => !Object.hasOwn(groups, group)),
+  }));
+  return { ...inventory, hosts };
 }
 
 type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;

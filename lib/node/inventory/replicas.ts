@@ -17,14 +17,16 @@ const readOnly = '+dbReadOnly';
 
 /** The rules for replicas that the schema of the variables cannot express. */
 export function* replicaFaults(
-  { hosts, isOwn }: LoadedInventory<RawVariables>,
+  { hosts, hostsWith }: LoadedInventory<RawVariables>,
   host: Host,
 ): Generator<Fault> {
   const { name, groups, vars } = host;
   const isDatabase = groups.includes('database');
   const replicas = hosts.filter((each) => each.groups.includes('replica')).map((each) => each.name);
   const { use } = vars.replica;
-  if (isOwn(name, ['replica', 'use']) && (isDatabase || !groups.includes('rpc'))) {
+  const readers = hosts.filter((each) => each.groups.includes('rpc') && !each.groups.includes('database'));
+  const chosen = hostsWith(name, ['replica', 'use']);
+  if (chosen && !readers.some((each) => chosen.includes(each.name))) {
     const what = `replica.use of ${name} has no use: only an RPC server reads a replica`;
     yield { path: ['replica', 'use'], at: 'key', what };
   } else if (use !== undefined && use !== 'none' && !replicas.includes(use)) {

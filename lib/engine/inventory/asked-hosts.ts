@@ -1,0 +1,88 @@
+import { Problem } from '../problem/problem.ts';
+import { parseJson } from '../text/parse-json.ts';
+import { type GroupTree, type OutlinedGroup, settingsOfGroup } from './group-tree.ts';
+import { type LocatedEntry, type LocatedMap, pathName, scalars, valueAt } from './located.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { problemsIn, throwProblems } from './problem-list.ts';
+import { outputOfCommand } from './secret-reference.ts';
+import { referencesIn } from './secrets-in-values.ts';
+import { largestInventory } from './yaml-file.ts';
+
+/** What commands printed, by the group whose hosts they name. */
+export type SaidHosts = Readonly<Record<string, string>>;
+
+/**
+ * Runs the commands that name the hosts of groups.
+ *
+ * @param known what commands printed before, which do not run again
+ * @throws Problems where one fails, or prints anything but a JSON object
+ */
+export async function askHosts({ groups }: GroupTree, known: SaidHosts = {}): Promise<SaidHosts> {
+  const problems: Problem[] = [];
+  const asking = [...groups.values()].map(async (group): Promise<readonly (readonly [string, string])[]> => {
+    if (!group.command) return [];
+    try {
+      const text = Object.hasOwn(known, group.name) ? (known[group.name] ?? '') : await printed(group);
+      refuseWrong(group, group.command.text, text);
+      return [[group.name, text]];
+    } catch (error) {
+      problems.push(...problemsIn(error));
+      return [];
+    }
+  });
+  const said = (await Promise.all(asking)).flat();
+  throwProblems(problems);
+  return Object.fromEntries(said);
+}
+
+/** An inventory with the hosts that commands named, in place of the commands. */
+export function withAskedHosts(top: LocatedMap, said: SaidHosts): LocatedMap {
+  const groups = top.entries.get('groups');
+  if (groups?.value.kind !== 'map') return top;
+  const entries = [...groups.value.entries].map(([name, entry]): [string, LocatedEntry] => {
+    const text = Object.hasOwn(said, name) ? said[name] : undefined;
+    const command = valueAt(entry.value, ['hosts']);
+    if (text === undefined || entry.value.kind !== 'map' || command?.kind !== 'scalar') return [name, entry];
+    const own = [...entry.value.entries].filter(([key]) => key !== 'hosts');
+    const asked = parseYaml(text, String(command.value)).entries;
+    return [name, { ...entry, value: { ...entry.value, entries: new Map([...own, ...asked]) } }];
+  });
+  const value = { ...groups.value, entries: new Map(entries) };
+  return { ...top, entries: new Map([...top.entries, ['groups', { ...groups, value }]]) };
+}
+
+function printed({ name, command }: OutlinedGroup): Promise<string> {
+  const question = { name: `groups.${name}.hosts`, where: command?.at ?? { file: name } };
+  const hint =
+    'try the command in a shell: it must print a JSON object of hosts, { "NAME": { "address": "…" } }, on standard output';
+  return outputOfCommand((command?.text ?? '').slice('cmd:'.length).trim(), question, largestInventory, hint);
+}
+
+/**
+ * @throws Problem, Problems
+ */
+function refuseWrong({ name, command, hosts }: OutlinedGroup, file: string, text: string): void {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const what = `groups.${name}.hosts: the command ${file.slice('cmd:'.length).trim()} does not print a JSON object`;
+    const hint = 'it names hosts with their settings: { "rpc-1": { "address": "10.0.0.21" } }';
+    throw new Problem(what, { where: command?.at, hint });
+  }
+  const printed = parseYaml(text, file);
+  const problems = [...printed.entries].flatMap(([host, { keyAt: where }]) => {
+    if (settingsOfGroup.includes(host)) return new Problem(`no host can be called ${host}`, { where });
+    if (!hosts.has(host)) return [];
+    const hint = 'keep one of the two';
+    return new Problem(`host ${host} is named by group ${name} in the inventory, too`, { where, hint });
+  });
+  // A name or label in a cloud could make a command or a file of this machine a value.
+  const references = [...scalars(printed)].flatMap(({ path, scalar: { value, at: where } }) => {
+    if (referencesIn(value).length === 0) return [];
+    const hint = 'a reference has its place in the inventory, such as in the vars of the group';
+    return new Problem(`${pathName(path)} is a reference to a secret, in the output of a command`, {
+      where,
+      hint,
+    });
+  });
+  throwProblems([...problems, ...references]);
+}
