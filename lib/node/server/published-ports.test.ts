@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Reader } from '../../engine/host/host.ts';
+import type { Reader, UnitState } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally } from '../../engine/host/testing/local-connection.ts';
@@ -47,7 +47,7 @@ test('a process or another container that has it is named', async () => {
 });
 
 test('whose a port is is not known while Docker cannot say it, and is where another program has it', async () => {
-  const seen = (listening: string, unit = stoppedUnit) => {
+  const seen = (listening: string, unit: UnitState = stoppedUnit) => {
     const starting = fakeHost([[/ss -Hlntp/, listening]], { unit: async () => unit });
     return portIsFree(starting, { port: 5432, container: 'state-db' });
   };
