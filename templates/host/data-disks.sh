@@ -137,6 +137,8 @@ write() {
 # Docker is not tried again and again, and its socket is closed: with a socket that systemd keeps open for it, each client would wait for an
 # answer until the disk is there.
 hold() {
+  # The guard is itself a part of the start that is stopped here.
+  trap '' TERM
   : >"$waits"
   systemctl stop --no-block docker.socket docker.service
   wait_for_data

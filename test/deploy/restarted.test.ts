@@ -131,7 +131,7 @@ describe('A data disk is away after a restart', () => {
       expect(status.exitCode, status.output).toBe(1);
       expect(status.output).toMatch(gone);
       expect(await onHost(host, 'ls -A /data')).toBe('');
-      expect(await onHost(host, 'systemctl is-active docker.service || :')).toBe('inactive');
+      expect(await onHost(host, 'systemctl is-active docker.service || :')).not.toBe('active');
 
       await onHost(host, `cat >/etc/fstab <<'END'\n${table}\nEND\nsystemctl daemon-reload; mount /data`);
       const back = performance.now();

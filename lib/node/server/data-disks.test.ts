@@ -60,9 +60,12 @@ function changedUnits(verb: string, unit: Readonly<Record<string, string>>) {
     chmodSync(join(folder, name), 0o755);
   };
   const answers = Object.entries(unit).map(([word, text]) => `*" ${word} "*) ${text} ;;`);
-  const asked = `case " $* " in ${answers.join(' ')} *" stop "*|*" start "*) echo "systemctl $*" >>${folder}/changed ;; *) exit 1 ;; esac`;
+  // systemd ends the guard with the start that it is a part of.
+  const log = join(folder, 'changed');
+  const stop = `echo "systemctl $*" >>${log}; kill $PPID`;
+  const asked = `case " $* " in ${answers.join(' ')} *" stop "*) ${stop} ;; *) exit 1 ;; esac`;
   stub('systemctl', asked);
-  stub('systemd-run', `echo "systemd-run $*" >>${folder}/changed`);
+  stub('systemd-run', `echo "systemd-run $*" >>${log}`);
   writeFileSync(join(folder, 'memory'), 'state-db /nowhere/state-db 1-2 /state-db /dev/sdz1 /nowhere ext4\n');
   const program = readProgram(
     ...['docker-root', 'data-disks'].map(
@@ -73,7 +76,6 @@ function changedUnits(verb: string, unit: Readonly<Record<string, string>>) {
     .replace(/^waits=.*$/m, `waits=${folder}/waits`);
   const env = { ...process.env, DATA_DISKS_MEMORY: join(folder, 'memory') };
   const { status } = spawnSync('sh', ['-c', program, 'data-disks', verb], { env });
-  const log = join(folder, 'changed');
   const changed = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];
   return { status, changed, waits: existsSync(join(folder, 'waits')) };
 }
