@@ -46,6 +46,20 @@ test('a process or another container that has it is named', async () => {
   );
 });
 
+test('a container that restarts, and is not shown as running, has its own ports', async () => {
+  const restarts = (configured: string) => {
+    const host = fakeHost([
+      [/ss -Hlntp/, proxy],
+      [/docker inspect/, configured],
+      [/docker ps/, ''],
+    ]);
+    return portIsFree(host, { port: 5432, container: 'state-db' });
+  };
+  expect(await restarts('/other\n/state-db 9000/tcp=9000 5432/tcp=5432\n')).toEqual(ok);
+  const held = drift('port 5432 is held by docker-proxy (process 99)');
+  expect(await restarts('/other 5432/tcp=5432\n/state-db 5432/udp=5432 1/tcp=15432\n')).toEqual(held);
+});
+
 test('whose a port is is not known while Docker cannot say it, and is where another program has it', async () => {
   const seen = (listening: string, unit: UnitState = stoppedUnit) => {
     const starting = fakeHost([[/ss -Hlntp/, listening]], { unit: async () => unit });
