@@ -87,8 +87,13 @@ describe('Surroundings that are not as they should be', () => {
     task,
   }) => {
     const device = await addBlankDisk('rpc-2', 'small', '64M');
+    const line = `${device} /mnt/small ext4 defaults 0 2`;
+    await onHost(
+      'rpc-2',
+      `mkfs.ext4 -q ${device}; mkdir -p /mnt/small; echo '${line}' >>/etc/fstab; mount /mnt/small`,
+    );
     const inventory = await labInventoryWith({
-      'groups.rpc.rpc-2.vars': { docker_root: { disk: device, format: true } },
+      'groups.rpc.rpc-2.vars': { docker_root: { disk: '/mnt/small' } },
     });
     const words = /there is no room for it: the data of docker takes \d+ MB, and \d+ MB are free for/;
     await isRefused('rpc-2', inventory, words);
