@@ -31,10 +31,13 @@ class DeploymentsInOrder extends BaseSequencer {
 }
 
 /**
- * With a monitor, with backups, with a switch of the server, with a rewind, of the older
- * generation, and with engines that are killed.
+ * With a monitor, with backups, with a switch of the server, with a rewind, of the older generation,
+ * with engines that are killed and servers that restart, and in surroundings that are not as they
+ * should be.
  */
-const longDeployments = ['test/deploy/{monitor,backup,switch,rewind,older,killed-engine}.test.ts'];
+const longDeployments = [
+  'test/deploy/{monitor,backup,switch,rewind,older,killed-engine,restarted,surroundings}.test.ts',
+];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [

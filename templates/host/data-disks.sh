@@ -7,7 +7,8 @@
 #   data-disks remember NAME PATH   writes where it lies now
 #   data-disks forget NAME          for data that was moved, or is gone for good: the next deploy takes what it finds
 #   data-disks guard                before Docker starts: says the causes, and ends with 1 if there is one
-#   data-disks watch                starts Docker where the guard has kept it from starting since the boot, and no cause is left
+#   data-disks watch                from time to time: begins to wait, where Docker waits for a mount without the guard
+#   data-disks wait                 in a unit of its own, since the guard has kept Docker from starting: starts it as soon as no cause is left
 #
 # The name `docker` is Docker's root, with the path `-`: the one that the engine has now. The memory is on the root file system, for root
 # alone: NAME PATH FILE-SYSTEM FOLDER DEVICE MOUNT-POINT TYPE, where FOLDER is the path within the file system.
@@ -17,7 +18,8 @@ umask 077
 export LC_ALL=C
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 memory=${DATA_DISKS_MEMORY:-/etc/rpc-node/data-disks}
-waits=/run/rpc-node-docker-waits
+unit=rpc-node-docker-waits
+waits=/run/$unit
 program=/usr/local/lib/rpc-node/data-disks
 
 # Sets system, folder, device, target and type: where a path lies, or will lie.
@@ -132,6 +134,19 @@ write() {
   mv "$memory.new" "$memory"
 }
 
+# Docker is not tried again and again, and its socket is closed: with a socket that systemd keeps open for it, each client would wait for an
+# answer until the disk is there.
+hold() {
+  # The guard is itself a part of the start that is stopped here.
+  trap '' TERM
+  : >"$waits"
+  systemctl stop --no-block docker.socket docker.service
+  wait_for_data
+}
+
+# Once: a unit of this name that runs is not started again.
+wait_for_data() { systemd-run --quiet --no-block --collect --unit="$unit" "$program" wait 2>/dev/null; }
+
 # Nobody else stopped it: it was not started since the boot.
 was_never_up() { [ "$(systemctl show --property ActiveEnterTimestampMonotonic --value docker.service)" = 0 ]; }
 
@@ -163,22 +178,25 @@ case $verb in
   guard)
     if found=$(problems) && [ -z "$found" ]; then exit 0; fi
     printf '%s\n' "${found:-the disks with data cannot be looked at}" >&2
-    if was_never_up; then : >"$waits"; fi
-    # systemd tries again and again, and the journal has to stay readable.
-    [ "$(systemctl show --property NRestarts --value docker.service)" -lt 3 ] || sleep 30
+    # Not where somebody only asks.
+    if [ "$(systemctl show --property SubState --value docker.service)" = start-pre ]; then hold; fi
     exit 1
     ;;
   watch)
     if systemctl is-active --quiet docker.service; then
       rm -f "$waits"
-    elif [ -n "$(problems)" ]; then
-      # Docker also waits in vain for a mount that failed, without the guard.
-      if was_never_up && systemctl is-enabled --quiet docker.service; then : >"$waits"; fi
     elif [ -e "$waits" ]; then
-      rm -f "$waits"
-      echo 'all data is in its place again: Docker starts'
-      systemctl reset-failed docker.service docker.socket 2>/dev/null
-      systemctl start --no-block docker.service
+      wait_for_data
+    elif was_never_up && systemctl is-enabled --quiet docker.service && [ -n "$(problems)" ]; then
+      hold
     fi
+    exit 0
+    ;;
+  wait)
+    while [ -n "$(problems)" ]; do sleep 2; done
+    rm -f "$waits"
+    echo 'all data is in its place again: Docker starts'
+    systemctl reset-failed docker.service docker.socket 2>/dev/null
+    systemctl start --no-block docker.service
     ;;
 esac

@@ -114,10 +114,13 @@ describe('a disk with data', () => {
   }) => {
     await makeSteps(host, write('/etc/fstab', `${table.replace(/^.* \/data .*$/m, '# away')}\n`, root));
     host = await scratch.reboot();
-    // Docker is started at the boot, and by its socket.
-    await host.$`docker ps`;
+    // Docker is started at the boot, and by its socket: a client does not wait for it.
+    await until(async () => (await text('cat /run/rpc-node-docker-waits && echo held')) === 'held', 90);
+    await until(async () => (await host.unit('docker.socket')).active === 'inactive', 30);
+    expect((await host.$`docker ps`).stderr).toMatch(/Cannot connect to the Docker daemon/);
     await new Promise((resolve) => setTimeout(resolve, 40_000));
     expect(await docker()).not.toBe('active');
+    expect((await host.unit('docker.socket')).active).toBe('inactive');
     expect(await text('ls -A /data')).toBe('');
     expect(await text('journalctl --no-pager -o cat -u docker.service')).toContain(gone());
 

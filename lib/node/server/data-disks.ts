@@ -26,7 +26,7 @@ const files = ['docker-root', 'data-disks'].map(
 const script = readScript(...files);
 const program = `/usr/local/lib/${product}/data-disks`;
 
-/** Seconds between two looks for a disk that has come back. */
+/** Seconds between two looks whether Docker waits for a mount, without its guard. */
 const every = 30;
 
 /** Time limit for a look at the disks. Seconds. */
@@ -235,7 +235,7 @@ ExecStartPre=${program} guard
     schedule(`${product}-data-disks`, {
       every,
       command: `${program} watch`,
-      description: 'Starts Docker when a missing disk is back',
+      description: 'Looks whether Docker waits for a missing disk',
     }),
     ...placeIsRemembered(vars, 'docker'),
   ];

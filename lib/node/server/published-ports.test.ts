@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Reader } from '../../engine/host/host.ts';
+import type { Reader, UnitState } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { createReader } from '../../engine/host/reader.ts';
 import { connectLocally } from '../../engine/host/testing/local-connection.ts';
-import { drift, ok } from '../../engine/resource/resource.ts';
-import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { fakeHost, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import { portIsFree } from './published-ports.ts';
 
 const nginx = 'LISTEN 0 511 0.0.0.0:5432 0.0.0.0:* users:(("nginx",pid=813,fd=6),("nginx",pid=812,fd=6))\n';
@@ -44,6 +44,33 @@ test('a process or another container that has it is named', async () => {
   expect(await verdictFor('LISTEN 0 511 0.0.0.0:5432 0.0.0.0:*\n', '')).toEqual(
     drift('port 5432 is held by an unknown process'),
   );
+});
+
+test('a container that restarts, and is not shown as running, has its own ports', async () => {
+  const restarts = (configured: string) => {
+    const host = fakeHost([
+      [/ss -Hlntp/, proxy],
+      [/docker inspect/, configured],
+      [/docker ps/, ''],
+    ]);
+    return portIsFree(host, { port: 5432, container: 'state-db' });
+  };
+  expect(await restarts('/other\n/state-db 9000/tcp=9000 5432/tcp=5432\n')).toEqual(ok);
+  const held = drift('port 5432 is held by docker-proxy (process 99)');
+  expect(await restarts('/other 5432/tcp=5432\n/state-db 5432/udp=5432 1/tcp=15432\n')).toEqual(held);
+});
+
+test('whose a port is is not known while Docker cannot say it, and is where another program has it', async () => {
+  const seen = (listening: string, unit: UnitState = stoppedUnit) => {
+    const starting = fakeHost([[/ss -Hlntp/, listening]], { unit: async () => unit });
+    return portIsFree(starting, { port: 5432, container: 'state-db' });
+  };
+  const notKnown = unknownUntil('docker says which container has which port');
+  expect(await seen(proxy)).toEqual(notKnown);
+  expect(await seen('LISTEN 0 511 0.0.0.0:5432 0.0.0.0:*\n')).toEqual(notKnown);
+  expect(await seen('')).toEqual(ok);
+  expect(await seen(nginx)).toMatchObject({ is: 'drift' });
+  expect(await seen(proxy, { ...stoppedUnit, load: 'not-found' })).toMatchObject({ is: 'drift' });
 });
 
 test('the containers that publish a port are found by its number, in a range too, and no others', async () => {
