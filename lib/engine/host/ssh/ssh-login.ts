@@ -182,8 +182,9 @@ function explain(
     }
   }
   // The library's messages for a connection that the host closed, before its first packet or
-  // after.
+  // after. sshd resets a connection that it has not read.
   if (
+    error.code === 'ECONNRESET' ||
     error.message === 'No response from server' ||
     /^Connection lost before handshake/.test(error.message)
   ) {
