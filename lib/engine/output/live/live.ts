@@ -4,12 +4,9 @@ import { redact } from '../../secret/secret.ts';
 import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
 import { liveArea } from './area.ts';
-import { guard } from './guard.ts';
 import { liveLines, type Picture } from './lines.ts';
 import { RunState } from './run-state.ts';
 import { RunningTasks } from './running-tasks.ts';
-
-type Terminal = WriteStream & { readonly fd: number };
 
 /** Often enough to be smooth. Most redraws find no difference. Milliseconds. */
 const redrawEvery = 100;
@@ -23,7 +20,7 @@ const settlesWithin = 150;
  * Shows a run on a terminal: lines scroll above, and below are a live line for each running task
  * and a total line.
  */
-export function liveOutput(terminal: Terminal, style: Style): Listener {
+export function liveOutput(terminal: WriteStream, style: Style): Listener {
   const busy = new RunningTasks();
   const state = new RunState();
   const warnings = new GroupedWarnings(style);
@@ -70,13 +67,8 @@ function pictureOf(state: RunState, busy: RunningTasks, seconds: number): Pictur
 type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit', () => void>>;
 
 /** Redraws with time and on a resize, and leaves the terminal usable however the process ends. */
-function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {
+function follow(terminal: WriteStream, drawing: Drawing): { begin(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
-  let unguard = () => {};
-  const onExit = () => {
-    drawing.exit();
-    unguard();
-  };
   // The live lines are cleared before the signal stops or ends the process.
   const onStop = () => {
     drawing.clear();
@@ -89,9 +81,8 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
   };
   const end = () => {
     clearInterval(timer);
-    unguard();
     terminal.off('resize', drawing.resized);
-    process.off('exit', onExit);
+    process.off('exit', drawing.exit);
     process.off('SIGTSTP', onStop);
     process.off('SIGQUIT', onQuit);
   };
@@ -100,8 +91,7 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
       timer = setInterval(drawing.refresh, redrawEvery);
       timer.unref();
       terminal.on('resize', drawing.resized);
-      process.on('exit', onExit);
-      unguard = guard(terminal.fd);
+      process.on('exit', drawing.exit);
       process.on('SIGTSTP', onStop);
       process.on('SIGQUIT', onQuit);
     },
