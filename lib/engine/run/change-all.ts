@@ -25,11 +25,7 @@ export async function changeAll<V>(
   const broken = new Map<string, string>();
 
   for (const play of playbook.plays) {
-    if (options.stop.aborted) {
-      const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
-      for (const host of unfinished) host.stop(play.name, 'interrupted');
-      return;
-    }
+    if (options.stop.aborted) return interrupt(play.name, hosts);
     const members = playHosts(play, inventory);
     const lost = unreachable.filter((name) => members.has(name));
     if (lost.length > 0) broken.set(play.name, `${lost.join(', ')} unreachable`);
@@ -43,8 +39,7 @@ export async function changeAll<V>(
     if (need) {
       const why = `it needs "${need}" (${broken.get(need)})`;
       broken.set(play.name, `skipped because ${why}`);
-      emit({ type: 'play-skipped', play: play.name, why });
-      for (const host of ready) host.stop(play.name, `play "${play.name}" was skipped: ${why}`);
+      skip(play.name, ready, why, emit);
       continue;
     }
 
@@ -58,6 +53,16 @@ export async function changeAll<V>(
     for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${all}`);
     return;
   }
+}
+
+function interrupt(play: string, hosts: readonly HostRun[]): void {
+  const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
+  for (const host of unfinished) host.stop(play, 'interrupted');
+}
+
+function skip(play: string, hosts: readonly HostRun[], why: string, emit: Listener): void {
+  emit({ type: 'play-skipped', play, why });
+  for (const host of hosts) host.stop(play, `play "${play}" was skipped: ${why}`);
 }
 
 /**
