@@ -49,15 +49,17 @@ export async function changeAll<V>(
     if (stopped.length > 0)
       broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
     const all = why ?? (play.anyErrorsFatal && stopped.length > 0 ? broken.get(play.name) : undefined);
-    if (all === undefined) continue;
-    for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${all}`);
-    return;
+    if (all !== undefined) return stopAll(play.name, hosts, all);
   }
 }
 
 function interrupt(play: string, hosts: readonly HostRun[]): void {
   const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
   for (const host of unfinished) host.stop(play, 'interrupted');
+}
+
+function stopAll(play: string, hosts: readonly HostRun[], why: string): void {
+  for (const host of hosts) if (!host.stopped) host.stop(play, `stopped on all hosts: ${why}`);
 }
 
 function skip(play: string, hosts: readonly HostRun[], why: string, emit: Listener): void {
