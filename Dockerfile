@@ -4,7 +4,6 @@ ARG BASE=node:22-bookworm-slim
 FROM ${BASE} AS packages
 WORKDIR /opt/rpc-playbooks
 COPY package.json package-lock.json ./
-# Native parts of ssh2 are optional, and are not compiled.
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM ${BASE}

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { filledInventory } from '../lib/node/testing/filled-inventory.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -53,6 +54,21 @@ function program(cwd: string, ...words: readonly string[]) {
   const env = { ...process.env, NO_COLOR: '1' };
   return spawnSync(process.execPath, [script, ...words], { cwd, env, encoding: 'utf8' });
 }
+
+test.each(['', 'templates/project/'])(
+  'npm and pnpm run no install script, here and in a new project: %s',
+  (place) => {
+    const read = (file: string) => readFileSync(join(root, file), 'utf8');
+    const lock: { readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>> } =
+      JSON.parse(read('package-lock.json'));
+    const names = Object.entries(lock.packages)
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([path]) => path.replace(/^.*node_modules\//, ''));
+    const refused = Object.fromEntries(names.map((name) => [name, false]));
+    expect(JSON.parse(read(`${place}package.json`)).allowScripts).toEqual(refused);
+    expect(parse(read(`${place}pnpm-workspace.yaml`))).toEqual({ allowBuilds: refused });
+  },
+);
 
 test('an installed package does not name the commit of the repository around it', async () => {
   execFileSync('git', ['init', '-q', folder]);

@@ -22,12 +22,11 @@ const inContainer = `${dropIns}/container.conf`;
 /** Every server keeps UTC, with its clock synchronised (spec part 1, operating rules). */
 export default role<Variables>('time-sync', (context) => {
   const { vars, facts, roles } = context;
-  const servers = vars.time_servers;
-  const given = servers.length > 0;
+  const given = vars.time_servers.length > 0;
   // A container cannot set the machine's clock: chrony only observes it.
   const dropIn = facts.container ? [directory(dropIns), file(inContainer).content(observeOnly)] : [];
   const chrony = [
-    ...(given ? [file(sources).content(chronySources(servers)), withoutDistributionServers()] : []),
+    ...(given ? [file(sources).content(chronySources(vars.time_servers)), withoutDistributionServers()] : []),
     ...dropIn,
     service('chrony', [
       ...(given ? [sources, '/etc/chrony/chrony.conf'] : []),

@@ -1,7 +1,7 @@
 import { Composer, Lexer, Parser } from 'yaml';
 
 /** The deepest nesting that is accepted. */
-export const deepest = 64;
+const deepest = 64;
 
 /** Entries on the parser's stack that are not nesting levels. */
 const spare = 8;
@@ -10,8 +10,9 @@ const spare = 8;
 const mostMisplaced = 100;
 
 /**
- * Thrown for text that is nested too deeply: code after the parser calls itself for each level and
- * would exhaust the stack.
+ * Thrown for text that is nested too deeply: code after the parser calls itself for each level.
+ * Where it exhausts the stack inside of a regular expression, Node ends at once, and no error can
+ * be caught.
  */
 export class NestedTooDeeply extends Error {
   /**

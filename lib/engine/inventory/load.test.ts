@@ -589,6 +589,11 @@ test('an anchor that is defined again applies from there on', () => {
   expect(() => parseYaml('a: *x\nb: &x 1\n', 'a.yaml')).toThrow('no anchor &x is before this');
 });
 
+test.each(['a: &x [*x]', 'a: &x\n  <<: *x', 'a: &x 1\nb: &x [*x]'])(
+  'an anchor inside of its own value is refused: %j',
+  (text) => expect(() => parseYaml(text, 'a.yaml')).toThrow('repeats itself through its anchors'),
+);
+
 test('a file of many lines is parsed quickly', async () => {
   const lines = Array.from({ length: 10_000 }, (_, i) => `k${i}: *x`);
   const text = `k: &x 1\n${lines.join('\n')}\n`;

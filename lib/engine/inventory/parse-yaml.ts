@@ -1,4 +1,5 @@
 import {
+  type Alias,
   isAlias,
   isMap,
   isNode,
@@ -9,7 +10,7 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml';
-import { deepest, NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
+import { NestedTooDeeply, yamlDocuments } from '../file/yaml-documents.mjs';
 import { yamlProblems } from '../file/yaml-fault.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from './located.ts';
@@ -73,13 +74,22 @@ function documentsIn(text: string, lineCounter: LineCounter, placeOf: (offset: n
   }
 }
 
+/** What an alias stands for. */
+interface Anchored {
+  readonly value: Located;
+  /** How many nodes it holds, itself among them, with those of its own aliases. */
+  readonly nodes: number;
+}
+
 /** Turns the nodes of the parser into located values. */
 class Conversion {
   readonly #placeOf: (offset: number) => Place;
   readonly #duplicates: Problem[] = [];
-  /** Collected here, because the parser searches the whole file for each alias. */
-  readonly #anchors = new Map<string, Node>();
-  readonly #seen = new Set<Node>();
+  /**
+   * Collected here, because the parser searches the whole file for each alias. An anchor whose
+   * value has not ended is `open`.
+   */
+  readonly #anchors = new Map<string, Anchored | 'open'>();
   #count = 0;
 
   constructor(placeOf: (offset: number) => Place) {
@@ -87,24 +97,40 @@ class Conversion {
   }
 
   top(map: YAMLMap): LocatedMap {
-    const located = this.#map(map, this.#placeOf(map.range?.[0] ?? 0), 0);
+    const located = this.#map(map, this.#placeOf(map.range?.[0] ?? 0));
     if (this.#duplicates.length > 0) throw new Problems(this.#duplicates);
     return located;
   }
 
-  #convert(node: unknown, parent: Place, depth: number): Located {
+  #convert(node: unknown, parent: Place): Located {
     if (!isNode(node)) return { kind: 'scalar', at: parent, value: null };
     const at = node.range ? this.#placeOf(node.range[0]) : parent;
-    if (++this.#count > mostNodes || depth > deepest) throw new Problem(tooDeep, { where: at });
-    if (isAlias(node)) {
-      const target = this.#anchors.get(node.source);
-      if (!target) throw new Problem(`no anchor &${node.source} is before this`, { where: at });
-      return { ...this.#convert(target, at, depth + 1), at };
-    }
-    this.#remember(node);
-    if (isMap(node)) return this.#map(node, at, depth);
-    if (isSeq(node))
-      return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at, depth + 1)) };
+    if (isAlias(node)) return this.#alias(node.source, at);
+    const before = this.#count;
+    this.#add(1, at);
+    if (node.anchor) this.#anchors.set(node.anchor, 'open');
+    const value = this.#value(node, at);
+    if (node.anchor) this.#anchors.set(node.anchor, { value, nodes: this.#count - before });
+    return value;
+  }
+
+  #add(nodes: number, at: Place): void {
+    this.#count += nodes;
+    if (this.#count > mostNodes) throw new Problem(tooDeep, { where: at });
+  }
+
+  /** All but the place of the alias itself keeps the place at the anchor. */
+  #alias(name: string, at: Place): Located {
+    const target = this.#anchors.get(name);
+    if (!target) throw new Problem(`no anchor &${name} is before this`, { where: at });
+    if (target === 'open') throw new Problem(tooDeep, { where: at });
+    this.#add(target.nodes, at);
+    return { ...target.value, at };
+  }
+
+  #value(node: Exclude<Node, Alias>, at: Place): Located {
+    if (isMap(node)) return this.#map(node, at);
+    if (isSeq(node)) return { kind: 'list', at, items: node.items.map((item) => this.#convert(item, at)) };
     const { value } = node;
     if (typeof value === 'object' && value !== null) {
       const tag = node.tag?.replace('tag:yaml.org,2002:', '!!');
@@ -113,24 +139,17 @@ class Conversion {
     return { kind: 'scalar', at, value: (value ?? null) as LocatedScalar['value'] };
   }
 
-  /** A node that an alias converts again keeps the position of its anchor. */
-  #remember(node: Node & { anchor?: string }): void {
-    if (node.anchor && !this.#seen.has(node)) this.#anchors.set(node.anchor, node);
-    this.#seen.add(node);
-  }
-
-  #map(map: YAMLMap, at: Place, depth: number): LocatedMap {
+  #map(map: YAMLMap, at: Place): LocatedMap {
     const entries = new Map<string, LocatedEntry>();
     const own = new Set<string>();
     for (const { key, value } of map.items) {
       const keyAt = isNode(key) && key.range ? this.#placeOf(key.range[0]) : at;
       if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
       if (key.value === '<<' && key.type === 'PLAIN') {
-        for (const [name, entry] of this.#merged(value, keyAt, depth))
-          if (!own.has(name)) entries.set(name, entry);
+        for (const [name, entry] of this.#merged(value, keyAt)) if (!own.has(name)) entries.set(name, entry);
         continue;
       }
-      this.#remember(key);
+      if (key.anchor) this.#convert(key, keyAt);
       // As it is written: 0x10 is not another name for 16.
       const name = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
       if (name === '__proto__') throw new Problem('unknown key __proto__', { where: keyAt });
@@ -140,13 +159,13 @@ class Conversion {
         );
       }
       own.add(name);
-      entries.set(name, { keyAt, value: this.#convert(value, keyAt, depth + 1) });
+      entries.set(name, { keyAt, value: this.#convert(value, keyAt) });
     }
     return { kind: 'map', at, entries };
   }
 
-  #merged(value: Pair['value'], keyAt: Place, depth: number): readonly (readonly [string, LocatedEntry])[] {
-    const source = this.#convert(value, keyAt, depth + 1);
+  #merged(value: Pair['value'], keyAt: Place): readonly (readonly [string, LocatedEntry])[] {
+    const source = this.#convert(value, keyAt);
     return (source.kind === 'list' ? source.items : [source]).flatMap((map) => {
       if (map.kind === 'map') return [...map.entries];
       throw new Problem('<< merges a mapping only', {

@@ -64,10 +64,7 @@ export function runRecord(options: RunRecordOptions) {
       // A record with a gap would be misleading: it ends where the first line could not be
       // written.
       lost = true;
-      const what =
-        written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
-      const code = errorCode(error);
-      complain(`${what}: ${record?.path ?? folder} cannot be written${code ? ` (${code})` : ''}`);
+      complain(complaint(written, record?.path ?? folder, error));
       // Otherwise an empty file would be listed as the newest record.
       if (written === 0 && record) fs.rmSync(record.path, { force: true });
     }
@@ -79,6 +76,15 @@ export function runRecord(options: RunRecordOptions) {
       return lost ? undefined : record?.path;
     },
   };
+}
+
+/**
+ * @param written number of its lines
+ */
+function complaint(written: number, path: string, error: unknown): string {
+  const what = written > 0 ? 'the record of this run is incomplete from here on' : 'this run is not recorded';
+  const code = errorCode(error);
+  return `${what}: ${path} cannot be written${code ? ` (${code})` : ''}`;
 }
 
 interface OpenRecord {

@@ -25,11 +25,7 @@ export async function changeAll<V>(
   const broken = new Map<string, string>();
 
   for (const play of playbook.plays) {
-    if (options.stop.aborted) {
-      const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
-      for (const host of unfinished) host.stop(play.name, 'interrupted');
-      return;
-    }
+    if (options.stop.aborted) return interrupt(play.name, hosts);
     const members = playHosts(play, inventory);
     const lost = unreachable.filter((name) => members.has(name));
     if (lost.length > 0) broken.set(play.name, `${lost.join(', ')} unreachable`);
@@ -43,8 +39,7 @@ export async function changeAll<V>(
     if (need) {
       const why = `it needs "${need}" (${broken.get(need)})`;
       broken.set(play.name, `skipped because ${why}`);
-      emit({ type: 'play-skipped', play: play.name, why });
-      for (const host of ready) host.stop(play.name, `play "${play.name}" was skipped: ${why}`);
+      skip(play.name, ready, why, emit);
       continue;
     }
 
@@ -54,10 +49,22 @@ export async function changeAll<V>(
     if (stopped.length > 0)
       broken.set(play.name, stopped.map((host) => `${host.name}: ${host.stopped}`).join('; '));
     const all = why ?? (play.anyErrorsFatal && stopped.length > 0 ? broken.get(play.name) : undefined);
-    if (all === undefined) continue;
-    for (const host of hosts) if (!host.stopped) host.stop(play.name, `stopped on all hosts: ${all}`);
-    return;
+    if (all !== undefined) return stopAll(play.name, hosts, all);
   }
+}
+
+function interrupt(play: string, hosts: readonly HostRun[]): void {
+  const unfinished = hosts.filter((host) => !host.stopped && host.left().left > 0);
+  for (const host of unfinished) host.stop(play, 'interrupted');
+}
+
+function stopAll(play: string, hosts: readonly HostRun[], why: string): void {
+  for (const host of hosts) if (!host.stopped) host.stop(play, `stopped on all hosts: ${why}`);
+}
+
+function skip(play: string, hosts: readonly HostRun[], why: string, emit: Listener): void {
+  emit({ type: 'play-skipped', play, why });
+  for (const host of hosts) host.stop(play, `play "${play}" was skipped: ${why}`);
 }
 
 /**

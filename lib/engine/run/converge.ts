@@ -81,51 +81,81 @@ async function convergeOne(
   taskRun: TaskRun,
   rest: readonly TaskRun[],
   options: ChangeOptions,
-) {
-  const { seen, task, resource } = taskRun;
-  const failure = `${task.resource} failed`;
+): Promise<string | undefined> {
+  const { seen, task } = taskRun;
   if (!seen || seen.is === 'error') {
     host.done(task, 'failed', { error: seen?.error });
-    return failure;
+    return `${task.resource} failed`;
   }
   switch (seen.is) {
     case 'ok':
       host.done(task, 'ok');
       return undefined;
     case 'unknown':
-      // It may depend on a skipped task, so nobody knows whether it should have become known.
-      if (host.hasSkipped) {
-        host.done(task, 'skipped', { note: `unknown until ${seen.until}` });
-        return undefined;
-      }
-      if (resource.work && resource.expects) return change(host, taskRun, seen, rest, options);
-      host.done(task, 'failed', {
-        error: new Failure(`unknown until ${seen.until}, which did not happen`, { hint: resource.hint }),
-      });
-      return failure;
+      return convergeUnknown(host, taskRun, seen, rest, options);
     case 'drift':
-      if (isWarning(resource, seen)) {
-        host.done(task, 'warning', { note: describeUnmet(resource, seen) });
-        return undefined;
-      }
-      try {
-        vet(taskRun, seen, options);
-      } catch (error) {
-        host.done(task, 'failed', { differences: seen.differences, note: seen.note, error });
-        return failure;
-      }
-      if (!resource.expects && options.confirmEach) {
-        const answer = await options.confirmEach(task, seen);
-        if (answer === 'quit') return quitByOperator;
-        if (answer === 'skip') {
-          host.done(task, 'skipped', { differences: seen.differences, note: seen.note });
-          // Later rewrites of the same file were checked as if it had been made.
-          host.state += 1;
-          return undefined;
-        }
-      }
-      return change(host, taskRun, seen, rest, options);
+      return convergeDrift(host, taskRun, seen, rest, options);
   }
+}
+
+type Unknown = Verdict & { is: 'unknown' };
+type Drift = Verdict & { is: 'drift' };
+
+/**
+ * @returns why the host stops here, or undefined
+ */
+async function convergeUnknown(
+  host: HostRun,
+  taskRun: TaskRun,
+  seen: Unknown,
+  rest: readonly TaskRun[],
+  options: ChangeOptions,
+): Promise<string | undefined> {
+  const { task, resource } = taskRun;
+  // It may depend on a skipped task, so nobody knows whether it should have become known.
+  if (host.hasSkipped) {
+    host.done(task, 'skipped', { note: `unknown until ${seen.until}` });
+    return undefined;
+  }
+  if (resource.work && resource.expects) return change(host, taskRun, seen, rest, options);
+  const what = `unknown until ${seen.until}, which did not happen`;
+  host.done(task, 'failed', { error: new Failure(what, { hint: resource.hint }) });
+  return `${task.resource} failed`;
+}
+
+/**
+ * @returns why the host stops here, or undefined
+ */
+async function convergeDrift(
+  host: HostRun,
+  taskRun: TaskRun,
+  seen: Drift,
+  rest: readonly TaskRun[],
+  options: ChangeOptions,
+): Promise<string | undefined> {
+  const { task, resource } = taskRun;
+  if (isWarning(resource, seen)) {
+    host.done(task, 'warning', { note: describeUnmet(resource, seen) });
+    return undefined;
+  }
+  const { differences, note } = seen;
+  try {
+    vet(taskRun, seen, options);
+  } catch (error) {
+    host.done(task, 'failed', { differences, note, error });
+    return `${task.resource} failed`;
+  }
+  if (!resource.expects && options.confirmEach) {
+    const answer = await options.confirmEach(task, seen);
+    if (answer === 'quit') return quitByOperator;
+    if (answer === 'skip') {
+      host.done(task, 'skipped', { differences, note });
+      // Later rewrites of the same file were checked as if it had been made.
+      host.state += 1;
+      return undefined;
+    }
+  }
+  return change(host, taskRun, seen, rest, options);
 }
 
 /**
@@ -145,7 +175,7 @@ function vet({ task, resource, turn }: TaskRun, seen: Verdict, { refuses }: Chan
 async function change(
   host: HostRun,
   taskRun: TaskRun,
-  before: Verdict & { is: 'drift' | 'unknown' },
+  before: Drift | Unknown,
   rest: readonly TaskRun[],
   options: ChangeOptions,
 ): Promise<string | undefined> {
@@ -177,15 +207,28 @@ async function change(
     host.done(task, 'failed', details(error));
     return `${task.resource} failed`;
   }
-  if (!isMade) {
-    if (options.stop.aborted) return 'interrupted';
-    // Its check is out of date. The operator has agreed to the change before, and to no other.
-    if (taskRun.seenIn !== host.state) await host.check(next(rest));
-    const isAgreed = isDeepStrictEqual(taskRun.seen, before);
-    return convergeOne(host, taskRun, rest, isAgreed ? { ...options, confirmEach: undefined } : options);
-  }
+  if (!isMade) return convergeAgain(host, taskRun, before, rest, options);
   host.done(task, resource.expects ? 'ok' : 'changed', details());
   return undefined;
+}
+
+/**
+ * After a change that was not made: its check is out of date, or the run is stopped.
+ *
+ * @returns why the host stops here, or undefined
+ */
+async function convergeAgain(
+  host: HostRun,
+  taskRun: TaskRun,
+  before: Verdict,
+  rest: readonly TaskRun[],
+  options: ChangeOptions,
+): Promise<string | undefined> {
+  if (options.stop.aborted) return 'interrupted';
+  if (taskRun.seenIn !== host.state) await host.check(next(rest));
+  // The operator has agreed to the change before, and to no other.
+  const isAgreed = isDeepStrictEqual(taskRun.seen, before);
+  return convergeOne(host, taskRun, rest, isAgreed ? { ...options, confirmEach: undefined } : options);
 }
 
 /**

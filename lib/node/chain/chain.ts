@@ -69,3 +69,30 @@ export function readBlock(answer: JsonRpcAnswer): Answer<Block | undefined> {
   }
   return { ok: true, value: { block, hash, made } };
 }
+
+/**
+ * The newest block of the state database that meets a condition, as `blockOfRow` reads it.
+ *
+ * @param condition in SQL
+ */
+export function blockQuery(condition = 'true'): string {
+  const columns =
+    'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
+  return `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
+}
+
+/**
+ * A block in a row of a database: hash, number, when it was made, its batch, when it was written.
+ * Rows of another table may end before the batch.
+ *
+ * @param row undefined where there is none
+ */
+export function blockOfRow(row: readonly (string | null)[] | undefined): Answer<Block | undefined> {
+  if (!row) return { ok: true, value: undefined };
+  const [hash, ...numbers] = row;
+  const [block, made = 0, batch, written] = numbers.map(Number);
+  if (!hash?.startsWith('0x') || block === undefined || !Number.isSafeInteger(block)) {
+    return { ok: false, error: `no block: ${excerpt(row.join(' '), 80)}` };
+  }
+  return { ok: true, value: { block, hash, made, batch, written } };
+}

@@ -48,7 +48,7 @@ async function check({ newest = '', older = '', here = layer1 }, of = layer1HasO
 }
 
 test('the newest block of the database is found on layer 1, in any spelling', async () => {
-  expect(await check({ newest: '0x64 0xAB\n', here: { 100: '0xab' } })).toEqual(ok);
+  expect(await check({ newest: '0xAB 100\n', here: { 100: '0xab' } })).toEqual(ok);
 });
 
 test('a database without layer-1 blocks has nothing to compare', async () => {
@@ -57,21 +57,21 @@ test('a database without layer-1 blocks has nothing to compare', async () => {
 
 test('another history is refused with both hashes, and without the key in the address', async () => {
   const verdict = await check({
-    newest: '0x64 0xab\n',
-    older: '0x24 0xcd\n',
+    newest: '0xab 100\n',
+    older: '0xcd 36\n',
     here: { 100: '0x12', 36: '0x34' },
   });
   const address = url.replace(/\/key.*/, '');
   expect(describeVerdict(verdict)).toBe(
     `layer 1 has another history: block 100 is 0xab in the state database and 0x12 on ${address}`,
   );
-  expect(describeVerdict(await check({ newest: '0x64 0xab\n', older: '0x24 0xcd\n', here: {} }))).toBe(
+  expect(describeVerdict(await check({ newest: '0xab 100\n', older: '0xcd 36\n', here: {} }))).toBe(
     `${address} has no block 100, and the state database has (0xab)`,
   );
 });
 
 test('a reorganization of the last blocks, and a layer 1 that lags behind, are accepted', async () => {
-  const rows = { newest: '0x64 0xab\n', older: '0x24 0xcd\n' };
+  const rows = { newest: '0xab 100\n', older: '0xcd 36\n' };
   expect(await check({ ...rows, here: { 100: '0x12', 36: '0xcd' } })).toEqual(ok);
   expect(await check({ ...rows, here: { 36: '0xcd' } })).toEqual(ok);
 });
@@ -80,7 +80,7 @@ test('a database or a layer 1 that does not answer is reported', async () => {
   const { vars } = await contextOf({
     changes: [[['vars', 'network', 'l1_rpc_url'], 'http://127.0.0.1:1/key']],
   });
-  writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho 0x64 0xab\n', { mode: 0o755 });
+  writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho 0xab 100\n', { mode: 0o755 });
   const verdict = await layer1HasOurBlocks(vars).check(localHost(folder));
   expect(describeVerdict(verdict)).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: ./);
   writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho no such container >&2\nexit 1\n', { mode: 0o755 });
@@ -88,7 +88,7 @@ test('a database or a layer 1 that does not answer is reported', async () => {
     unknownUntil('state-db answers SQL: no such container'),
   );
   expect(await check({ newest: 'NOTICE: 0x64' })).toEqual(
-    unknownUntil('state-db answers SQL: no block number: NOTICE:'),
+    unknownUntil('state-db answers SQL: no block: NOTICE: 0x64'),
   );
 });
 
@@ -98,7 +98,7 @@ test('before anything is stopped, another history is refused, and what cannot be
     if (!resource) throw new Error('it is not asked');
     return resource;
   };
-  const other = { newest: '0x64 0xab\n', older: '0x24 0xcd\n', here: { 100: '0x12', 36: '0x34' } };
+  const other = { newest: '0xab 100\n', older: '0xcd 36\n', here: { 100: '0x12', 36: '0x34' } };
   expect(describeVerdict(await check(other, early))).toMatch(/^layer 1 has another history: block 100 /);
   expect(await check({ ...other, newest: 'NOTICE: 0x64' }, early)).toEqual(ok);
   expect(await check({}, early)).toEqual(ok);

@@ -39,10 +39,17 @@ export function historiesAgree(vars: Variables, isReplaced: boolean): Resource[]
   return isReplaced ? [] : [expectation(name, { check, hint })];
 }
 
+/**
+ * @param condition in SQL
+ */
+function blockOfLayer1(condition: string): string {
+  return `select block_hash, block_num from state.block where ${condition} order by block_num desc limit 1`;
+}
+
 function readNewest(host: Reader, vars: Variables) {
   const target = stateDatabase(vars);
   return Promise.all([
-    newestBlockPair(host, { target, table: 'state.block' }, vars.network.l1_rpc_url),
+    newestBlockPair(host, { target, query: blockOfLayer1('true') }, vars.network.l1_rpc_url),
     host.container(target.container),
   ]);
 }
@@ -57,12 +64,8 @@ async function judgePair(host: Reader, vars: Variables, { here, there }: BlockPa
   if (!there.ok) return drift(there.error);
   if (isSame(here.hash, there.value?.hash)) return ok;
   const url = vars.network.l1_rpc_url;
-  const atMost = `(select max(block_num) - ${finalityDepth} from state.block)`;
-  const older = await newestBlockPair(
-    host,
-    { target: stateDatabase(vars), table: 'state.block', atMost },
-    url,
-  );
+  const query = blockOfLayer1(`block_num <= (select max(block_num) - ${finalityDepth} from state.block)`);
+  const older = await newestBlockPair(host, { target: stateDatabase(vars), query }, url);
   const pair = older.ok ? older.value : undefined;
   if (pair?.there.ok && isSame(pair.here.hash, pair.there.value?.hash)) return ok;
   return drift(

@@ -86,7 +86,7 @@ test('a node that allows few requests in a second passes, though the checks ask 
     newestBlockPair(host, { url }, elsewhere),
   ]);
   const pair = {
-    here: { block: 16, hash: '0x1' },
+    here: { block: 16, hash: '0x1', made: 16 },
     there: { ok: true, value: { block: 16, hash: '0x1', made: 16 } },
   };
   expect(verdicts).toEqual([ok, ok, { ok: true, value: pair }]);

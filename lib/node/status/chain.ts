@@ -1,6 +1,6 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { shownAddress } from '../../engine/resource/network/http.ts';
-import { type Answer, type Block, batchNumber, blockAt } from '../chain/chain.ts';
+import { type Answer, type Block, batchNumber, blockAt, blockOfRow, blockQuery } from '../chain/chain.ts';
 
 /** A source of a chain's blocks. */
 export interface ChainSource {
@@ -50,24 +50,16 @@ export function jsonRpcChain(host: Reader, url: string): ChainSource {
   };
 }
 
-const columns =
-  'block_hash, block_num, extract(epoch from received_at), batch_num, extract(epoch from created_at)';
-
 /** The state database, which the synchronizer fills. */
 export function stateChain(host: Reader, state: SqlTarget): ChainSource {
   return {
     empty: 'state.l2block is empty',
     async blockAt(which) {
-      const condition = which === 'latest' ? 'true' : `block_num = ${which}`;
-      const query = `select ${columns} from state.l2block where ${condition} order by block_num desc limit 1`;
-      const result = await host.sql(state, query);
-      if (!result.ok) return result;
-      const [hash, ...numbers] = result.rows[0] ?? [];
-      const [block, made = 0, batch, written] = numbers.map(Number);
-      return {
-        ok: true,
-        value: block === undefined ? undefined : { block, hash: hash ?? '', made, batch, written },
-      };
+      const result = await host.sql(
+        state,
+        blockQuery(which === 'latest' ? undefined : `block_num = ${which}`),
+      );
+      return result.ok ? blockOfRow(result.rows[0]) : result;
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   unknownUntil,
   warning,
 } from '../../engine/resource/resource.ts';
+import { blockQuery } from '../chain/chain.ts';
 import { type BlockPair, newestBlockPair } from '../chain/newest-block.ts';
 import type { Variables } from '../variables/variables.ts';
 import { compare, jsonRpcChain, newestBlock, stateChain } from './chain.ts';
@@ -35,7 +36,7 @@ export function isOnTrustedChain(
 }
 
 async function compareWithTrusted(host: Reader, component: string, from: SqlTarget | string, url: string) {
-  const source = typeof from === 'string' ? { url: from } : { target: from, table: 'state.l2block' };
+  const source = typeof from === 'string' ? { url: from } : { target: from, query: blockQuery() };
   const [pair, container] = await Promise.all([
     newestBlockPair(host, source, url),
     host.container(component),
@@ -59,7 +60,7 @@ async function compareLower(host: Reader, own: BlockPair['here'], from: SqlTarge
   const trusted = await newestBlock(there);
   if (!trusted.ok) return warning(`not compared: ${trusted.error}`);
   const here = typeof from === 'string' ? jsonRpcChain(host, from) : stateChain(host, from);
-  const compared = await compare({ ...own, made: 0 }, here, trusted.value, there);
+  const compared = await compare(own, here, trusted.value, there);
   if (!compared.ok) return drift(compared.error);
   return compared.value.same ? ok : drift(divergedWords(compared.value));
 }

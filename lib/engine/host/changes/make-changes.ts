@@ -85,13 +85,7 @@ export function makeChanges(
           `${name}: the host could not run a script of changes (${code}): ${stderr.toString().trim()}`,
         );
       settle(resultOf(changes, parsed.end, stderr.toString(), nonce));
-      if (!isProved) return [];
-      try {
-        if (code === 0) return parseBatchReply(parsed.rest, commands.length);
-      } catch {
-        // Sent again below.
-      }
-      return send(connection, commands, 'careful');
+      return isProved ? await answersTo(connection, commands, code, parsed.rest) : [];
     } catch (error) {
       settle(Promise.reject(error));
       throw error;
@@ -104,6 +98,21 @@ export function makeChanges(
     readerFor: (reads: Set<RecordedRead>) => createReader(connection, name, recorded(batch, reads)),
     ended,
   };
+}
+
+/** The answers to the reads after the changes. Where they did not come whole, they are asked for again. */
+async function answersTo(
+  connection: Connection,
+  commands: readonly BatchCommand[],
+  code: number,
+  printed: Buffer,
+) {
+  try {
+    if (code === 0) return parseBatchReply(printed, commands.length);
+  } catch {
+    // Asked again below.
+  }
+  return send(connection, commands, 'careful');
 }
 
 /** Follows the lines of changes.sh, and makes the file `stop` when the run is interrupted. */

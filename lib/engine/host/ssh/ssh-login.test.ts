@@ -29,6 +29,15 @@ test('a host that closes the connection before the login is not reported as sile
   );
 });
 
+test('a host that resets the connection before the login is reported as one that limits connections', async () => {
+  for (const greeting of ['', 'SSH-2.0-OpenSSH_9.9\r\n']) {
+    const message = refusal((socket) => {
+      socket.write(greeting, () => socket.resetAndDestroy());
+    });
+    expect(await message).toMatch(/127\.0\.0\.1 port \d+ ended the connection before the login$/);
+  }
+});
+
 test('a port with a server that is not SSH', async () => {
   expect(await refusal((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))).toMatch(
     /127\.0\.0\.1 port \d+ (broke off|ended the connection before the login)/,

@@ -5,12 +5,9 @@ import { GroupedWarnings } from '../grouped-warnings.ts';
 import { cutOffLines, type Style, summaryLines } from '../lines.ts';
 import { restsForQuestions } from '../terminal.ts';
 import { liveArea } from './area.ts';
-import { guard } from './guard.ts';
 import { liveLines, type Picture } from './lines.ts';
 import { RunState } from './run-state.ts';
 import { RunningTasks } from './running-tasks.ts';
-
-type Terminal = WriteStream & { readonly fd: number };
 
 /** Often enough to be smooth. Most redraws find no difference. Milliseconds. */
 const redrawEvery = 100;
@@ -24,7 +21,7 @@ const settlesWithin = 150;
  * Shows a run on a terminal: lines scroll above, and below are a live line for each running task
  * and a total line.
  */
-export function liveOutput(terminal: Terminal, style: Style): Listener {
+export function liveOutput(terminal: WriteStream, style: Style): Listener {
   const busy = new RunningTasks();
   const state = new RunState();
   const warnings = new GroupedWarnings(style);
@@ -85,14 +82,9 @@ function pictureOf(state: RunState, busy: RunningTasks, seconds: number): Pictur
 type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit' | 'pause' | 'resume', () => void>>;
 
 /** Redraws with time and on a resize, and leaves the terminal usable however the process ends. */
-function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): void } {
+function follow(terminal: WriteStream, drawing: Drawing): { begin(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
-  let unguard = () => {};
   let unrest = () => {};
-  const onExit = () => {
-    drawing.exit();
-    unguard();
-  };
   // The live lines are cleared before the signal stops or ends the process.
   const onStop = () => {
     drawing.clear();
@@ -105,10 +97,9 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
   };
   const end = () => {
     clearInterval(timer);
-    unguard();
     unrest();
     terminal.off('resize', drawing.resized);
-    process.off('exit', onExit);
+    process.off('exit', drawing.exit);
     process.off('SIGTSTP', onStop);
     process.off('SIGQUIT', onQuit);
   };
@@ -117,8 +108,7 @@ function follow(terminal: Terminal, drawing: Drawing): { begin(): void; end(): v
       timer = setInterval(drawing.refresh, redrawEvery);
       timer.unref();
       terminal.on('resize', drawing.resized);
-      process.on('exit', onExit);
-      unguard = guard(terminal.fd);
+      process.on('exit', drawing.exit);
       unrest = restsForQuestions(drawing);
       process.on('SIGTSTP', onStop);
       process.on('SIGQUIT', onQuit);

@@ -57,14 +57,8 @@ export async function lockHosts(
   const held: LockedHost[] = [];
   const ends: number[] = [];
   const take = async (host: LockedHost): Promise<void> => {
-    let answer: LockAnswer;
-    try {
-      answer = await ask(host, own, options.breaks);
-    } catch (error) {
-      // A lost connection is reported at the first change.
-      if (!(error instanceof ConnectionLost)) options.without(host.name, cannotLock(error));
-      return;
-    }
+    const answer = await askOrLeaveOut(host, own, options);
+    if (!answer) return;
     if (!answer.taken) throw lockedBy(host.name, answer);
     held.push(host);
     ends.push(answer.lastEnd - host.clockOffset);
@@ -106,6 +100,23 @@ async function firstAlone(
   const taken = await Promise.allSettled(rest.map(take));
   const refused = taken.find((result) => result.status === 'rejected');
   if (refused) throw refused.reason;
+}
+
+/**
+ * @returns undefined for a host that cannot keep a lock, or is lost
+ */
+async function askOrLeaveOut(
+  host: LockedHost,
+  own: LockHolder,
+  { breaks, without }: LockOptions,
+): Promise<LockAnswer | undefined> {
+  try {
+    return await ask(host, own, breaks);
+  } catch (error) {
+    // A lost connection is reported at the first change.
+    if (!(error instanceof ConnectionLost)) without(host.name, cannotLock(error));
+    return undefined;
+  }
 }
 
 async function ask({ writer }: LockedHost, own: LockHolder, breaks: boolean): Promise<LockAnswer> {
