@@ -59,6 +59,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'gateway-without': ['gateway'],
   'json-rpc': ['rpc'],
   monitor: ['monitor'],
+  'physical-snapshot': ['database'],
   preflight: ['database', 'rpc', 'replica'],
   recovery: ['database', 'backup'],
   'recovery-end': ['database', 'backup'],

@@ -7,6 +7,7 @@ import { fieldsOf } from '../../engine/text/keys.ts';
 import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
+import type { PhysicalManifest } from './manifest.ts';
 import { monitoringShape } from './monitoring-schema.ts';
 import * as types from './value-types.ts';
 
@@ -396,6 +397,15 @@ export interface SnapshotFiles {
   readonly state: z.output<typeof types.download>;
   readonly prover: z.output<typeof types.download>;
   readonly date: string;
+  /** Set for a physical one: then both archives are its manifest. */
+  readonly physical?: PhysicalSnapshot;
+}
+
+/** A snapshot of the files of the database server. */
+export interface PhysicalSnapshot {
+  readonly manifest: PhysicalManifest;
+  /** Web address of the folder with its pieces, with a slash at the end. */
+  readonly folder: string;
 }
 
 /** A certificate with those of its issuers, and its private key, in PEM. */

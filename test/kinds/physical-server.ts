@@ -1,0 +1,233 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
+import { type Postgres, startPostgres } from '../postgres.ts';
+
+// Physical snapshots with real PostgreSQL servers, and a program in place of docker: a container is
+// a mount namespace with the volumes, in which programs run as the user postgres.
+
+const template = (name: string) =>
+  readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+const takeScript = template('physical-snapshot');
+const unpackScript = ['data-place', 'claim-databases', 'unpack-snapshot'].map(template).join('\n');
+
+/** What must not be in a published snapshot. */
+export const secretsOfSource = [
+  'state.Source~1',
+  'prover.Source~2',
+  'replica.Source~3',
+  '10.99.88.77',
+  'source_state_user',
+  'source_prover',
+  'rpc_node_replica',
+] as const;
+
+/** Starts a server with both databases, roles, settings and addresses of a deployment. */
+export async function startSource(parent: string): Promise<Postgres> {
+  const source = await startPostgres(parent, { fsync: 'off', wal_level: 'replica' });
+  source.sql(
+    'postgres',
+    `alter role state_user password 'state.Source~1';
+     create role source_prover login password 'prover.Source~2';
+     create role rpc_node_replica login replication password 'replica.Source~3';
+     create role somebody;
+     create database source_state; create database source_hashes owner source_prover;
+     alter system set max_slot_wal_keep_size = '1GB';
+     alter system set primary_conninfo = 'host=10.99.88.77 password=replica.Source~3';
+     alter role source_prover set search_path to state;
+     alter database source_state set application_name to '10.99.88.77';`,
+  );
+  source.sql(
+    'source_state',
+    `create schema state; create table state.l2block (block_num bigint primary key, block_hash text, filler text);
+     create table public.gorp_migrations (id text); insert into gorp_migrations values ('0001.sql'), ('0002.sql');
+     create table state.foreign_table (n int); alter table state.foreign_table owner to somebody;
+     grant usage on schema state to rpc_node_replica; grant select on state.l2block to rpc_node_replica;
+     insert into state.l2block select n, '0x' || lpad(to_hex(n), 64, '0'), md5(n::text) || md5((-n)::text) from generate_series(1, 40000) n;`,
+  );
+  source.sql(
+    'source_hashes',
+    `create schema state authorization source_prover; create table state.nodes (hash bytea primary key, data bytea not null);
+     insert into state.nodes select sha256(n::text::bytea), sha256((-n)::text::bytea) from generate_series(1, 20000) n;
+     alter table state.nodes owner to source_prover; analyze;`,
+  );
+  source.sql('postgres', "analyze; select pg_create_physical_replication_slot('rpc_node_replica_1')");
+  const data = source.sql('postgres', 'show data_directory');
+  const hba = join(data, 'pg_hba.conf');
+  writeFileSync(
+    hba,
+    `${readFileSync(hba, 'utf8')}\nhost replication rpc_node_replica 10.99.88.77/32 scram-sha-256\n`,
+  );
+  return source;
+}
+
+/** A program in place of docker. $BASE holds what it remembers of containers. */
+function fakeDocker(folder: string, source: Postgres): void {
+  const text = `#!/bin/bash
+echo "$*" >>${folder}/asked
+postgres=(setpriv --reuid=postgres --regid=postgres --init-groups)
+export PATH=/usr/lib/postgresql/15/bin:$PATH
+verb=$1; shift
+case $verb in
+  ps) ;;
+  inspect) echo sha256:feed ;;
+  rm) [ ! -e ${folder}/volumes ] || { setpriv --reuid=postgres --regid=postgres --init-groups /usr/lib/postgresql/15/bin/pg_ctl -D "$(sed -n 's/:.*//;1p' ${folder}/volumes)" -m immediate stop; rm -f ${folder}/volumes; } >/dev/null 2>&1 ;;
+  run)
+    entry=; volumes=()
+    while [ $# -gt 0 ]; do
+      case $1 in
+        --entrypoint) entry=$2; shift 2 ;;
+        --volume) volumes+=("$2"); shift 2 ;;
+        --user | --network | --name) shift 2 ;;
+        --*) shift ;;
+        *) break ;;
+      esac
+    done
+    if [ "$entry" = chown ]; then for each in "\${volumes[@]}"; do chown postgres:postgres "\${each%%:*}"; done; exit; fi
+    printf '%s\\n' "\${volumes[@]}" >${folder}/volumes ;;
+  exec)
+    while :; do case $1 in --env) export "$2"; shift 2 ;; -i) shift ;; *) break ;; esac; done
+    name=$1; shift
+    if [ "$name" = state-db ]; then
+      export PGHOST=${source.socket} PGPORT=${source.port}
+      exec "$@"
+    fi
+    export VOLUMES="$(cat ${folder}/volumes)"
+    exec unshare --mount bash -c 'mount -t tmpfs tmpfs /opt || exit; ' bash "$@" ;;
+esac
+`;
+  // The volumes are mounted one by one: /copy is a folder of a file system of the namespace alone.
+  const mounted = text.replace(
+    "'mount -t tmpfs tmpfs /opt || exit; '",
+    `'mkdir -p /copy && mount -t tmpfs tmpfs /copy && while IFS=: read -r from to; do mkdir -p "$to" && mount --bind "$from" "$to"; done <<<"$VOLUMES" && cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"'`,
+  );
+  writeFileSync(join(folder, 'docker'), mounted, { mode: 0o755 });
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+/** A folder with programs, in which snapshots are taken and unpacked. */
+export function workshop(parent: string, source: Postgres) {
+  const base = mkdtempSync(join(parent, 'physical-'));
+  execFileSync('chmod', ['755', base]);
+  fakeDocker(base, source);
+  const run = (script: string, env: Readonly<Record<string, string>> = {}) => {
+    const child = spawn('sh', ['-c', script], {
+      env: { ...process.env, ...env, PATH: `${base}:${process.env.PATH}` },
+      detached: true,
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => {
+        said += text;
+      });
+    const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, said })));
+    return { ended, kill: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal) };
+  };
+  return {
+    base,
+    /** Takes a snapshot into a folder. */
+    take: (folder: string, more: Readonly<Record<string, string | number>> = {}) =>
+      run(
+        shellSettings({
+          FOLDER: folder,
+          DATABASE_USER: source.user,
+          STATE_DATABASE: 'source_state',
+          STATE_TABLE: 'state.l2block',
+          PROVER_DATABASE: 'source_hashes',
+          PROVER_USER: 'source_prover',
+          PIECE: 1024 * 1024,
+          MANIFEST: JSON.stringify({ format: 'physical', network: 'test' }),
+          ...more,
+        }) + takeScript,
+      ),
+    /** Unpacks the snapshot of a manifest from a web address into a data directory. */
+    unpack(
+      url: string,
+      data: string,
+      manifest: UnpackedManifest,
+      more: Readonly<Record<string, string | number>> = {},
+    ) {
+      const passwords = join(base, 'passwords');
+      writeFileSync(passwords, 'state.New~1\nprover.New~2\n', { mode: 0o600 });
+      return run(
+        shellSettings({
+          IMAGE: 'postgres:15',
+          DATA: data,
+          URL: url,
+          MANIFEST: 'a'.repeat(64),
+          PIECES: linesOf(manifest),
+          CONNECTIONS: 3,
+          PASSWORD_FILE: passwords,
+          BLOCK: manifest.block,
+          HASH: manifest.hash,
+          STATE_TABLE: 'state.l2block',
+          PROVER_TABLE: 'state.nodes',
+          DATE: '2024-06-01',
+          SOURCE_USER: manifest.superuser,
+          STATE_OID: manifest.state_oid,
+          PROVER_OID: manifest.prover_oid,
+          PROVER_ROLE_OID: manifest.prover_role_oid,
+          STATE_USER: 'new_state',
+          STATE_DATABASE: 'new_state_db',
+          PROVER_USER: 'new_prover',
+          PROVER_DATABASE: 'source_state',
+          ...more,
+        }) + unpackScript,
+      );
+    },
+    remove() {
+      spawnSync(join(base, 'docker'), ['rm', 'x']);
+      rmSync(base, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What the test reads of a manifest. */
+export interface UnpackedManifest {
+  readonly block: number;
+  readonly hash: string;
+  readonly superuser: string;
+  readonly state_oid: number;
+  readonly prover_oid: number;
+  readonly prover_role_oid: number;
+  readonly pieces: readonly {
+    readonly file: string;
+    readonly sha256: string;
+    readonly bytes: number;
+    readonly raw: number;
+    readonly first?: { readonly path: string; readonly at: number; readonly bytes: number };
+    readonly last?: { readonly path: string; readonly bytes: number };
+  }[];
+}
+
+const linesOf = ({ pieces }: UnpackedManifest) =>
+  pieces
+    .map(({ file, sha256, bytes, raw, first, last }) =>
+      [
+        file,
+        sha256,
+        bytes,
+        raw,
+        first?.path ?? '-',
+        first?.at ?? 0,
+        first?.bytes ?? 0,
+        last?.path ?? '-',
+        last?.bytes ?? 0,
+      ].join(' '),
+    )
+    .join('\n');
+
+/** Starts a server on an unpacked data directory. */
+export async function startUnpacked(parent: string, data: string): Promise<Postgres> {
+  return startPostgres(parent, { fsync: 'off' }, (own) => {
+    execFileSync('cp', ['-a', `${data}/.`, own]);
+    mkdirSync(own, { recursive: true });
+    const id = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
+    chownSync(own, id('-u'), id('-g'));
+  });
+}
