@@ -10,6 +10,7 @@
 #   STATE_USER, STATE_DATABASE     the names that they get
 #   PROVER_USER, PROVER_DATABASE
 
+# shellcheck disable=SC2154 # the script with these functions sets it, and $copy
 in_copy() { docker exec -i "$container" "$@"; }
 
 # Runs SQL from standard input. Arguments: user, database, then options of psql.
@@ -47,6 +48,7 @@ claim_databases() {
       copy_sql "$each" postgres >/dev/null 2>&1 && break
   done
   copy_sql "$helper" postgres -c 'select 1' </dev/null >/dev/null || fail 'the copy has not the superuser that its manifest names'
+  # shellcheck disable=SC2154
   copy_sql "$helper" postgres -c 'select datname from pg_database where datallowconn' </dev/null >"$copy/databases" || fail 'the copy does not answer'
   while IFS= read -r each; do
     copy_sql "$helper" "$each" --set=prover_role="$PROVER_ROLE_OID" <<'SQL' || fail "the roles of the source cannot be removed from $each"

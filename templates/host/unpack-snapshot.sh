@@ -16,7 +16,7 @@
 #   CONNECTIONS      how many pieces are fetched at the same time
 #   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end
 #   BLOCK, HASH      of the block that the snapshot has at least; STATE_TABLE, PROVER_TABLE, the main tables
-#   DATE             day of the snapshot
+#   SNAPSHOT         day of the snapshot
 set -u
 umask 077
 export LC_ALL=C
@@ -25,7 +25,6 @@ container=rpc-node-unpack
 # A link has the copy on the file system that it leads to.
 DATA=$(readlink -m "$DATA")
 copy=$(place_of_copy "$DATA")
-work=$copy/work
 
 # Writes a piece to standard output. A connection that breaks off goes on where it was. Arguments: file, bytes, folder for messages
 fetch() {
@@ -47,7 +46,10 @@ END
       4*) echo "$URL$1 answers $http" >"$3/why"; return 1 ;;
     esac
     at=$((at + ${got%%.*}))
-    if [ "$code" = 0 ] && [ "$at" -ge "$2" ]; then return 0; fi
+    if [ "$code" = 63 ] || { [ "$code" = 0 ] && [ "$at" != "$2" ]; }; then
+      echo "$URL$1 is not the piece that the manifest names: that has $2 bytes" >"$3/why"
+      return 1
+    fi
     if [ "${got%%.*}" -gt 0 ]; then tries=0; fi
     tries=$((tries + 1))
     if [ "$code" = 33 ] || [ "$tries" -ge 10 ]; then
@@ -147,15 +149,17 @@ docker rm --force --volumes "$container" >/dev/null 2>&1
 if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
   rm -rf "$copy"
 fi
-rm -rf "$work" "$copy/run"
-mkdir -p "$copy/data" "$copy/run" "$copy/done" "$work" || fail "$copy cannot be made"
+rm -rf "$copy/run"
+mkdir -p "$copy/data" "$copy/run" "$copy/done" || fail "$copy cannot be made"
+# Messages have to be told when the disk of the copy is full.
+work=$(mktemp -d) || fail 'there is no room for temporary files'
+trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap 'exit 1' TERM INT
 echo "$MANIFEST" >"$copy/of"
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
   postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
 docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
   --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
-trap 'docker rm --force --volumes "$container" >/dev/null 2>&1' EXIT
-trap 'exit 1' TERM INT
 
 workers=
 for each in $(seq "$CONNECTIONS"); do
@@ -184,7 +188,7 @@ expect_in_copy "$PROVER_DATABASE" "$PROVER_TABLE has no rows" "select exists (se
 expect_in_copy "$PROVER_DATABASE" "$PROVER_TABLE is not of $PROVER_USER" \
   "select case pg_get_userbyid(relowner) when '$PROVER_USER' then 't' else 'it belongs to ' || pg_get_userbyid(relowner) end from pg_class where oid = '$PROVER_TABLE'::regclass"
 for each in "$STATE_DATABASE $STATE_TABLE" "$PROVER_DATABASE $PROVER_TABLE"; do
-  copy_sql "$STATE_USER" "${each%% *}" --set=table="${each#* }" --set=manifest="$MANIFEST" --set=date="$DATE" <<'SQL' || fail 'the databases cannot be marked as restored'
+  copy_sql "$STATE_USER" "${each%% *}" --set=table="${each#* }" --set=manifest="$MANIFEST" --set=date="$SNAPSHOT" <<'SQL' || fail 'the databases cannot be marked as restored'
 select format('comment on database %I is %L', current_database(), 'rpc-playbooks: ' || cast(jsonb_build_object('restore', 'complete',
   'sha256', :'manifest', 'snapshot', :'date', 'table', to_regclass(:'table')::oid::bigint, 'at', date_trunc('second', now()), 'ours', false) as text)) \gexec
 SQL

@@ -1,7 +1,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
+import type { PhysicalManifest } from '../../lib/node/variables/manifest.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
 // Physical snapshots with real PostgreSQL servers, and a program in place of docker: a container is
@@ -72,7 +73,9 @@ verb=$1; shift
 case $verb in
   ps) ;;
   inspect) echo sha256:feed ;;
-  rm) [ ! -e ${folder}/volumes ] || { setpriv --reuid=postgres --regid=postgres --init-groups /usr/lib/postgresql/15/bin/pg_ctl -D "$(sed -n 's/:.*//;1p' ${folder}/volumes)" -m immediate stop; rm -f ${folder}/volumes; } >/dev/null 2>&1 ;;
+  rm)
+    pid=$(head -n 1 "$(sed -n 's/:.*//p;q' ${folder}/volumes 2>/dev/null)/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.05; done
+    rm -f ${folder}/volumes ;;
   run)
     entry=; volumes=()
     while [ $# -gt 0 ]; do
@@ -105,6 +108,22 @@ esac
   writeFileSync(join(folder, 'docker'), mounted, { mode: 0o755 });
 }
 
+/** A standby of the source that follows it. */
+export async function startStandby(parent: string, source: Postgres): Promise<Postgres> {
+  const standby = await startPostgres(parent, { fsync: 'off', hot_standby: 'on' }, (own) => {
+    const words = [
+      '--reuid=postgres',
+      '--regid=postgres',
+      '--init-groups',
+      '/usr/lib/postgresql/15/bin/pg_basebackup',
+    ];
+    const server = `host=${source.socket} port=${source.port} user=${source.user}`;
+    rmSync(own, { recursive: true });
+    execFileSync('setpriv', [...words, '-D', own, '-R', '--checkpoint=fast', '-d', server]);
+  });
+  return standby;
+}
+
 export interface Ended {
   readonly code: number | null;
   readonly said: string;
@@ -126,7 +145,10 @@ export function workshop(parent: string, source: Postgres) {
         said += text;
       });
     const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, said })));
-    return { ended, kill: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal) };
+    const says = async (words: RegExp) => {
+      while (!words.test(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+    return { ended, says, kill: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal) };
   };
   return {
     base,
@@ -140,8 +162,15 @@ export function workshop(parent: string, source: Postgres) {
           STATE_TABLE: 'state.l2block',
           PROVER_DATABASE: 'source_hashes',
           PROVER_USER: 'source_prover',
-          PIECE: 1024 * 1024,
-          MANIFEST: JSON.stringify({ format: 'physical', network: 'test' }),
+          PIECE: 4 * 1024 * 1024,
+          MANIFEST: JSON.stringify({
+            format: 'physical',
+            version: '0.1.0',
+            network: 'test',
+            chain_id: 11155111,
+            l2_chain_id: null,
+            password_hashes: true,
+          }),
           ...more,
         }) + takeScript,
       ),
@@ -149,7 +178,7 @@ export function workshop(parent: string, source: Postgres) {
     unpack(
       url: string,
       data: string,
-      manifest: UnpackedManifest,
+      manifest: PhysicalManifest,
       more: Readonly<Record<string, string | number>> = {},
     ) {
       const passwords = join(base, 'passwords');
@@ -167,7 +196,7 @@ export function workshop(parent: string, source: Postgres) {
           HASH: manifest.hash,
           STATE_TABLE: 'state.l2block',
           PROVER_TABLE: 'state.nodes',
-          DATE: '2024-06-01',
+          SNAPSHOT: '2024-06-01',
           SOURCE_USER: manifest.superuser,
           STATE_OID: manifest.state_oid,
           PROVER_OID: manifest.prover_oid,
@@ -180,6 +209,13 @@ export function workshop(parent: string, source: Postgres) {
         }) + unpackScript,
       );
     },
+    /** What outlives a script that was killed. */
+    stopContainers: () => void spawnSync(join(base, 'docker'), ['rm', 'x']),
+    /** A curl that gives up a silent server after seconds, not minutes. */
+    impatient() {
+      const curl = `#!/bin/bash\nargs=("$@")\nexec /usr/bin/curl "\${args[@]/#120/2}"\n`;
+      writeFileSync(join(base, 'curl'), curl, { mode: 0o755 });
+    },
     remove() {
       spawnSync(join(base, 'docker'), ['rm', 'x']);
       rmSync(base, { recursive: true, force: true });
@@ -187,25 +223,7 @@ export function workshop(parent: string, source: Postgres) {
   };
 }
 
-/** What the test reads of a manifest. */
-export interface UnpackedManifest {
-  readonly block: number;
-  readonly hash: string;
-  readonly superuser: string;
-  readonly state_oid: number;
-  readonly prover_oid: number;
-  readonly prover_role_oid: number;
-  readonly pieces: readonly {
-    readonly file: string;
-    readonly sha256: string;
-    readonly bytes: number;
-    readonly raw: number;
-    readonly first?: { readonly path: string; readonly at: number; readonly bytes: number };
-    readonly last?: { readonly path: string; readonly bytes: number };
-  }[];
-}
-
-const linesOf = ({ pieces }: UnpackedManifest) =>
+const linesOf = ({ pieces }: PhysicalManifest) =>
   pieces
     .map(({ file, sha256, bytes, raw, first, last }) =>
       [
@@ -222,12 +240,18 @@ const linesOf = ({ pieces }: UnpackedManifest) =>
     )
     .join('\n');
 
-/** Starts a server on an unpacked data directory. */
-export async function startUnpacked(parent: string, data: string): Promise<Postgres> {
-  return startPostgres(parent, { fsync: 'off' }, (own) => {
+/** A server on an unpacked data directory. */
+export async function startUnpacked(parent: string, data: string) {
+  const server = await startPostgres(parent, { fsync: 'off' }, (own) => {
     execFileSync('cp', ['-a', `${data}/.`, own]);
-    mkdirSync(own, { recursive: true });
-    const id = (option: string) => Number(execFileSync('id', [option, 'postgres'], { encoding: 'utf8' }));
-    chownSync(own, id('-u'), id('-g'));
   });
+  const env = { ...process.env, ...server.environment, PGUSER: 'new_state' };
+  return {
+    stop: server.stop,
+    sql: (database: string, statement: string) =>
+      execFileSync('psql', ['-XqAt', '--set=ON_ERROR_STOP=1', `--dbname=${database}`, '-c', statement], {
+        env,
+        encoding: 'utf8',
+      }).trim(),
+  };
 }

@@ -60,7 +60,7 @@ function dataIsUnpacked(vars: Variables, { manifest, folder }: PhysicalSnapshot)
     HASH: manifest.hash,
     STATE_TABLE: 'state.l2block',
     PROVER_TABLE: 'state.nodes',
-    DATE: manifest.date,
+    SNAPSHOT: manifest.date,
     SOURCE_USER: manifest.superuser,
     STATE_OID: manifest.state_oid,
     PROVER_OID: manifest.prover_oid,
