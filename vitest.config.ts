@@ -31,10 +31,10 @@ class DeploymentsInOrder extends BaseSequencer {
 }
 
 /**
- * With a monitor, with backups, with a switch of the server, of the older generation, and with
- * engines that are killed.
+ * With a monitor, with backups, from a physical snapshot, with a switch of the server, of the older
+ * generation, and with engines that are killed.
  */
-const longDeployments = ['test/deploy/{monitor,backup,switch,older,killed-engine}.test.ts'];
+const longDeployments = ['test/deploy/{monitor,backup,physical,switch,older,killed-engine}.test.ts'];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [

@@ -13,17 +13,6 @@ const template = (name: string) =>
 const takeScript = template('physical-snapshot');
 const unpackScript = ['data-place', 'claim-databases', 'unpack-snapshot'].map(template).join('\n');
 
-/** What must not be in a published snapshot. */
-export const secretsOfSource = [
-  'state.Source~1',
-  'prover.Source~2',
-  'replica.Source~3',
-  '10.99.88.77',
-  'source_state_user',
-  'source_prover',
-  'rpc_node_replica',
-] as const;
-
 /** Starts a server with both databases, roles, settings and addresses of a deployment. */
 export async function startSource(parent: string): Promise<Postgres> {
   const source = await startPostgres(parent, { fsync: 'off', wal_level: 'replica' });

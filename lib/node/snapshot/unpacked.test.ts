@@ -4,7 +4,7 @@ import snapshot from '../../../roles/snapshot.ts';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
-import { physicalManifest } from '../testing/physical-manifest.ts';
+import { physicalManifest, startingFromFiles } from '../testing/physical-manifest.ts';
 import { contextOf } from '../testing/role-context.ts';
 import type { PhysicalManifest } from '../variables/manifest.ts';
 
@@ -13,9 +13,7 @@ type Answers = Parameters<typeof fakeHost>[0];
 /** A context whose inventory names a physical snapshot. */
 async function physicalContext(changed: Partial<PhysicalManifest> = {}) {
   const context = await contextOf({});
-  const manifest = { ...physicalManifest, ...changed };
-  const own = { ...context.vars.snapshot, physical: { manifest, folder: 'http://files/a/' } };
-  return { ...context, vars: { ...context.vars, snapshot: own } };
+  return { ...context, vars: startingFromFiles(context.vars, { ...physicalManifest, ...changed }) };
 }
 
 /** What the check of the resource with this word in its name says. */

@@ -1,4 +1,5 @@
 import type { PhysicalManifest } from '../variables/manifest.ts';
+import type { Variables } from '../variables/variables.ts';
 
 const sha256 = (digit: string) => digit.repeat(64);
 
@@ -40,3 +41,8 @@ export const physicalManifest: PhysicalManifest = {
     },
   ],
 };
+
+/** Variables that name a physical snapshot in place of archives. */
+export function startingFromFiles(vars: Variables, manifest = physicalManifest): Variables {
+  return { ...vars, snapshot: { ...vars.snapshot, physical: { manifest, folder: 'http://files/a/' } } };
+}
