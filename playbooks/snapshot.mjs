@@ -22,6 +22,9 @@ await runPlaybook(
         physical: {
           help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. On the first replica, if there is one and --to names no host',
         },
+        publish: {
+          help: 'with --physical, for others: without roles, passwords and settings of this deployment',
+        },
       },
       limit: ({ to = '', physical }) => {
         if (to.includes(':')) return to.replace(/:.*/, '');

@@ -10,8 +10,20 @@ import { type Postgres, startPostgres } from '../postgres.ts';
 
 const template = (name: string) =>
   readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
-const takeScript = template('physical-snapshot');
+const takeScript = ['claim-databases', 'physical-snapshot'].map(template).join('\n');
 const unpackScript = ['data-place', 'claim-databases', 'unpack-snapshot'].map(template).join('\n');
+
+/** What must not be in a published snapshot. */
+export const secretsOfSource = [
+  'state.Source~1',
+  'prover.Source~2',
+  'replica.Source~3',
+  '10.99.88.77',
+  'state_user',
+  'source_hashes',
+  'source_prover',
+  'rpc_node_replica',
+] as const;
 
 /** Starts a server with both databases, roles, settings and addresses of a deployment. */
 export async function startSource(parent: string): Promise<Postgres> {
@@ -151,6 +163,7 @@ export function workshop(parent: string, source: Postgres) {
           STATE_TABLE: 'state.l2block',
           PROVER_DATABASE: 'source_hashes',
           PROVER_USER: 'source_prover',
+          PUBLISH: 'false',
           PIECE: 4 * 1024 * 1024,
           MANIFEST: JSON.stringify({
             format: 'physical',

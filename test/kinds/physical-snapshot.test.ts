@@ -16,7 +16,7 @@ import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/va
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
-import { startSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
+import { secretsOfSource, startSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
 
 // The scripts of physical snapshots, with real servers of PostgreSQL 15.
 
@@ -140,6 +140,35 @@ test('a data directory is unpacked, and has names, roles and passwords of the in
   expect(readFileSync(join(data, 'postgresql.auto.conf'), 'utf8')).toBe('');
   expect(existsSync(`${data}.rpc-node-copy`)).toBe(false);
   expect(existsSync(join(shop.base, 'passwords'))).toBe(false);
+});
+
+test('a published one has no secret, name or address of the source in any piece, and is unpacked as others are', async () => {
+  const folder = join(shop.base, 'published');
+  const { said } = await shop.take(folder, { PUBLISH: 'true' }).ended;
+  expect(said).toBe(`the snapshot is in ${folder}\n`);
+  const own = physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
+  const hashes = source
+    .sql('postgres', 'select rolpassword from pg_authid where rolpassword is not null')
+    .split('\n');
+  expect(hashes).toHaveLength(3);
+  const names = own.pieces.map(({ file }) => join(folder, file));
+  const stream = execFileSync('zstd', ['-dcq', ...names], { maxBuffer: 2 ** 30 });
+  for (const secret of [...secretsOfSource, ...hashes])
+    expect([secret, stream.includes(secret)]).toEqual([secret, false]);
+  // What is looked for would be found.
+  expect(stream.includes('rpc_node_owner')).toBe(true);
+  const whole = execFileSync('zstd', ['-dcq', ...manifest.pieces.map(({ file }) => join(taken, file))], {
+    maxBuffer: 2 ** 30,
+  });
+  for (const secret of [...secretsOfSource.slice(2), ...hashes])
+    expect([secret, whole.includes(secret)]).toEqual([secret, true]);
+  expect([own.superuser, own.block, own.hash]).toEqual(['rpc_node_owner', manifest.block, manifest.hash]);
+  for (const { file } of own.pieces)
+    server.serve(`/p/${file}`, { content: readFileSync(join(folder, file)) });
+  expect((await shop.unpack(server.url('/p/'), data, own).ended).said).toContain(
+    'the snapshot is in its place',
+  );
+  await expectWhole();
 });
 
 test('what a standby sends is unpacked as a server of its own', async () => {

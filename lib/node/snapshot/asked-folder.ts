@@ -10,12 +10,17 @@ import type { Variables } from '../variables/variables.ts';
  *
  * @returns undefined in a run that takes no snapshot, and on the hosts of such a run that it is
  * not for
- * @throws Problem for a folder on another host than that of the run, and for a physical snapshot
- * where no server is
+ * @throws Problem for a folder on another host than that of the run, for a physical snapshot where
+ * no server is, and for other archives to be published
  */
 export function askedFolder({ host, hosts, given }: Context<Variables>): string | undefined {
   if (given.to === undefined) return undefined;
   const isPhysical = given.physical !== undefined;
+  if (given.publish !== undefined && !isPhysical) {
+    throw new Problem('--publish is for a physical snapshot', {
+      hint: 'add --physical; without it leave --publish out: archives hold no roles and no passwords',
+    });
+  }
   const servers = hosts.filter(({ groups }) => groups.includes('replica'));
   const usual = (isPhysical && servers[0]) || databaseHost(hosts);
   const [, asked, folder = ''] = /^(?:([^/]*):)?(.*)$/.exec(given.to) ?? [];

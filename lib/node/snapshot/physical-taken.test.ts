@@ -10,12 +10,16 @@ const replica: Given['changes'] = [
   [['vars', 'replica'], { password: 'env:REPLICA' }],
 ];
 
-const resources = async (to: string, given: Given = {}) =>
-  takeSnapshot.resources({ ...(await contextOf(given)), given: { to, physical: '' } });
+const resources = async (to: string, given: Given = {}, more: Record<string, string> = {}) =>
+  takeSnapshot.resources({ ...(await contextOf(given)), given: { to, physical: '', ...more } });
 
 /** What the check says about a folder with these files, by their sizes. */
-async function judged(files: Readonly<Record<string, number>>, text?: string) {
-  const resource = (await resources('/data/s')).at(-1);
+async function judged(
+  files: Readonly<Record<string, number>>,
+  text?: string,
+  more: Record<string, string> = {},
+) {
+  const resource = (await resources('/data/s', {}, more)).at(-1);
   const verdict = await resource?.check(
     fakeHost(
       [
@@ -53,6 +57,23 @@ test('what only looks like a snapshot is refused', async () => {
     '/data/s/manifest.json is not the manifest of a physical snapshot',
   );
   expect(await judged({ [first]: 10 }, text)).toBe('the pieces in /data/s are not those of their manifest');
+});
+
+test('one of our own fleet is not taken for one to be published', async () => {
+  const publish = { publish: '' };
+  const files = { ...pieces, 'manifest.json': 1 };
+  expect(await judged(files, text, publish)).toBe(
+    'the snapshot in /data/s holds password hashes and is not to be published',
+  );
+  const published = JSON.stringify({ ...physicalManifest, password_hashes: false });
+  expect(await judged(files, published, publish)).toBe('ok');
+});
+
+test('only a physical snapshot can be published: archives hold no roles', async () => {
+  const context = await contextOf({});
+  await expect(async () =>
+    takeSnapshot.resources({ ...context, given: { to: '/data/s', publish: '' } }),
+  ).rejects.toThrow('--publish is for a physical snapshot');
 });
 
 test('it is taken from a replica, where there is one and no host is named', async () => {

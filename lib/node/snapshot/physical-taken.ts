@@ -12,7 +12,9 @@ import { databaseHost } from '../variables/hosts.ts';
 import { physicalManifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const script = readFileSync(new URL('../../../templates/host/physical-snapshot.sh', import.meta.url), 'utf8');
+const read = (name: string) =>
+  readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
 
 /**
  * Of the tar stream in one piece. What zstd cannot compress grows by less than a hundredth, so
@@ -25,7 +27,8 @@ const pieceSize = 1000 * 1024 ** 2;
  *
  * @param folder an absolute path
  */
-export function physicalSnapshotIsTaken({ hosts }: Context<Variables>, folder: string): Resource[] {
+export function physicalSnapshotIsTaken({ hosts, given }: Context<Variables>, folder: string): Resource[] {
+  const isForOthers = given.publish !== undefined;
   const { credentials, network } = databaseHost(hosts).vars;
   const settings = shellSettings({
     FOLDER: folder,
@@ -35,13 +38,14 @@ export function physicalSnapshotIsTaken({ hosts }: Context<Variables>, folder: s
     PROVER_DATABASE: credentials.prover.database,
     PROVER_USER: credentials.prover.user,
     PIECE: pieceSize,
+    PUBLISH: String(isForOthers),
     MANIFEST: JSON.stringify({
       format: 'physical',
       version: programVersion(),
       network: network.kind,
       chain_id: network.chain_id,
       l2_chain_id: network.l2_chain_id ?? null,
-      password_hashes: true,
+      password_hashes: !isForOthers,
     }),
   });
   return [
@@ -50,13 +54,13 @@ export function physicalSnapshotIsTaken({ hosts }: Context<Variables>, folder: s
       // That of the other kind: one of them at a time.
       unit: 'rpc-node-snapshot',
       script: `${settings}${inRootsFolder(folder)}\n${script}`,
-      done: (reader) => judge(reader, folder),
+      done: (reader) => judge(reader, folder, isForOthers),
       progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
     }),
   ];
 }
 
-async function judge(host: Reader, folder: string): Promise<Verdict> {
+async function judge(host: Reader, folder: string, isForOthers: boolean): Promise<Verdict> {
   const [there, list, manifest, sizes] = await Promise.all([
     host.stat(folder),
     host.$`ls -A ${folder}`,
@@ -75,6 +79,8 @@ async function judge(host: Reader, folder: string): Promise<Verdict> {
   }
   const read = physicalManifestSchema.safeParse(parseJson(manifest.toString())).data;
   if (!read) return refused(`${folder}/manifest.json is not the manifest of a physical snapshot`, hint);
+  if (isForOthers && read.password_hashes)
+    return refused(`the snapshot in ${folder} holds password hashes and is not to be published`, hint);
   const found = new Set(sizes.lines());
   return read.pieces.every(({ file, bytes }) => found.has(`${file} ${bytes}`))
     ? ok
