@@ -64,51 +64,6 @@ export async function startSource(parent: string): Promise<Postgres> {
   return source;
 }
 
-/** A program in place of docker. $BASE holds what it remembers of containers. */
-function fakeDocker(folder: string, source: Postgres): void {
-  const text = `#!/bin/bash
-echo "$*" >>${folder}/asked
-postgres=(setpriv --reuid=postgres --regid=postgres --init-groups)
-export PATH=/usr/lib/postgresql/15/bin:$PATH
-verb=$1; shift
-case $verb in
-  ps) ;;
-  inspect) echo sha256:feed ;;
-  rm)
-    pid=$(head -n 1 "$(sed -n 's/:.*//p;q' ${folder}/volumes 2>/dev/null)/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid" && while kill -0 "$pid"; do sleep 0.05; done
-    rm -f ${folder}/volumes ;;
-  run)
-    entry=; volumes=()
-    while [ $# -gt 0 ]; do
-      case $1 in
-        --entrypoint) entry=$2; shift 2 ;;
-        --volume) volumes+=("$2"); shift 2 ;;
-        --user | --network | --name) shift 2 ;;
-        --*) shift ;;
-        *) break ;;
-      esac
-    done
-    if [ "$entry" = chown ]; then for each in "\${volumes[@]}"; do chown postgres:postgres "\${each%%:*}"; done; exit; fi
-    printf '%s\\n' "\${volumes[@]}" >${folder}/volumes ;;
-  exec)
-    while :; do case $1 in --env) export "$2"; shift 2 ;; -i) shift ;; *) break ;; esac; done
-    name=$1; shift
-    if [ "$name" = state-db ]; then
-      export PGHOST=${source.socket} PGPORT=${source.port}
-      exec "$@"
-    fi
-    export VOLUMES="$(cat ${folder}/volumes)"
-    exec unshare --mount bash -c 'mount -t tmpfs tmpfs /opt || exit; ' bash "$@" ;;
-esac
-`;
-  // The volumes are mounted one by one: /copy is a folder of a file system of the namespace alone.
-  const mounted = text.replace(
-    "'mount -t tmpfs tmpfs /opt || exit; '",
-    `'mkdir -p /copy && mount -t tmpfs tmpfs /copy && while IFS=: read -r from to; do mkdir -p "$to" && mount --bind "$from" "$to"; done <<<"$VOLUMES" && cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"'`,
-  );
-  writeFileSync(join(folder, 'docker'), mounted, { mode: 0o755 });
-}
-
 /** A standby of the source that follows it. */
 export async function startStandby(parent: string, source: Postgres): Promise<Postgres> {
   const standby = await startPostgres(parent, { fsync: 'off', hot_standby: 'on' }, (own) => {
@@ -130,96 +85,102 @@ export interface Ended {
   readonly said: string;
 }
 
+/** Runs a script with the programs of a folder, in a process group of its own. */
+function run(base: string, script: string) {
+  const child = spawn('sh', ['-c', script], {
+    env: { ...process.env, PATH: `${base}:${process.env.PATH}` },
+    detached: true,
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, said })));
+  const says = async (words: RegExp) => {
+    while (!words.test(said)) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  // It may have ended before the signal.
+  const kill = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null) process.kill(-(child.pid ?? 0), signal);
+  };
+  return { ended, says, kill };
+}
+
+type Settings = Readonly<Record<string, string | number>>;
+
+/** The settings of a snapshot of the source. */
+const takeSettings = (folder: string, source: Postgres) => ({
+  FOLDER: folder,
+  DATABASE_USER: source.user,
+  STATE_DATABASE: 'source_state',
+  STATE_TABLE: 'state.l2block',
+  PROVER_DATABASE: 'source_hashes',
+  PROVER_USER: 'source_prover',
+  PUBLISH: 'false',
+  PIECE: 4 * 1024 * 1024,
+  MANIFEST: JSON.stringify({
+    format: 'physical',
+    version: '0.1.0',
+    network: 'test',
+    chain_id: 11155111,
+    l2_chain_id: null,
+    password_hashes: true,
+  }),
+});
+
+/** The settings of a server under other names. The prover's database gets that of the state. */
+const unpackSettings = (url: string, data: string, manifest: PhysicalManifest) => ({
+  IMAGE: 'postgres:15',
+  DATA: data,
+  URL: url,
+  MANIFEST: 'a'.repeat(64),
+  PIECES: linesOf(manifest),
+  CONNECTIONS: 3,
+  BLOCK: manifest.block,
+  HASH: manifest.hash,
+  STATE_TABLE: 'state.l2block',
+  PROVER_TABLE: 'state.nodes',
+  SNAPSHOT: '2024-06-01',
+  SOURCE_USER: manifest.superuser,
+  STATE_OID: manifest.state_oid,
+  PROVER_OID: manifest.prover_oid,
+  PROVER_ROLE_OID: manifest.prover_role_oid,
+  STATE_USER: 'new_state',
+  STATE_DATABASE: 'new_state_db',
+  PROVER_USER: 'new_prover',
+  PROVER_DATABASE: 'source_state',
+});
+
 /** A folder with programs, in which snapshots are taken and unpacked. */
 export function workshop(parent: string, source: Postgres) {
   const base = mkdtempSync(join(parent, 'physical-'));
   execFileSync('chmod', ['755', base]);
-  fakeDocker(base, source);
-  const run = (script: string, env: Readonly<Record<string, string>> = {}) => {
-    const child = spawn('sh', ['-c', script], {
-      env: { ...process.env, ...env, PATH: `${base}:${process.env.PATH}` },
-      detached: true,
-    });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => {
-        said += text;
-      });
-    const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, said })));
-    const says = async (words: RegExp) => {
-      while (!words.test(said)) await new Promise((resolve) => setTimeout(resolve, 10));
-    };
-    return { ended, says, kill: (signal: NodeJS.Signals) => process.kill(-(child.pid ?? 0), signal) };
-  };
+  const program = new URL('fake-docker.sh', import.meta.url);
+  writeFileSync(join(base, 'docker'), readFileSync(program), { mode: 0o755 });
+  writeFileSync(join(base, 'source'), `export PGHOST=${source.socket} PGPORT=${source.port}\n`);
+  const stopContainers = () => void spawnSync(join(base, 'docker'), ['rm', 'x']);
   return {
     base,
     /** Takes a snapshot into a folder. */
-    take: (folder: string, more: Readonly<Record<string, string | number>> = {}) =>
-      run(
-        shellSettings({
-          FOLDER: folder,
-          DATABASE_USER: source.user,
-          STATE_DATABASE: 'source_state',
-          STATE_TABLE: 'state.l2block',
-          PROVER_DATABASE: 'source_hashes',
-          PROVER_USER: 'source_prover',
-          PUBLISH: 'false',
-          PIECE: 4 * 1024 * 1024,
-          MANIFEST: JSON.stringify({
-            format: 'physical',
-            version: '0.1.0',
-            network: 'test',
-            chain_id: 11155111,
-            l2_chain_id: null,
-            password_hashes: true,
-          }),
-          ...more,
-        }) + takeScript,
-      ),
+    take: (folder: string, more: Settings = {}) =>
+      run(base, shellSettings({ ...takeSettings(folder, source), ...more }) + takeScript),
     /** Unpacks the snapshot of a manifest from a web address into a data directory. */
-    unpack(
-      url: string,
-      data: string,
-      manifest: PhysicalManifest,
-      more: Readonly<Record<string, string | number>> = {},
-    ) {
+    unpack(url: string, data: string, manifest: PhysicalManifest, more: Settings = {}) {
       const passwords = join(base, 'passwords');
       writeFileSync(passwords, 'state.New~1\nprover.New~2\n', { mode: 0o600 });
-      return run(
-        shellSettings({
-          IMAGE: 'postgres:15',
-          DATA: data,
-          URL: url,
-          MANIFEST: 'a'.repeat(64),
-          PIECES: linesOf(manifest),
-          CONNECTIONS: 3,
-          PASSWORD_FILE: passwords,
-          BLOCK: manifest.block,
-          HASH: manifest.hash,
-          STATE_TABLE: 'state.l2block',
-          PROVER_TABLE: 'state.nodes',
-          SNAPSHOT: '2024-06-01',
-          SOURCE_USER: manifest.superuser,
-          STATE_OID: manifest.state_oid,
-          PROVER_OID: manifest.prover_oid,
-          PROVER_ROLE_OID: manifest.prover_role_oid,
-          STATE_USER: 'new_state',
-          STATE_DATABASE: 'new_state_db',
-          PROVER_USER: 'new_prover',
-          PROVER_DATABASE: 'source_state',
-          ...more,
-        }) + unpackScript,
-      );
+      const settings = { ...unpackSettings(url, data, manifest), PASSWORD_FILE: passwords, ...more };
+      return run(base, shellSettings(settings) + unpackScript);
     },
     /** What outlives a script that was killed. */
-    stopContainers: () => void spawnSync(join(base, 'docker'), ['rm', 'x']),
+    stopContainers,
     /** A curl that gives up a silent server after seconds, not minutes. */
     impatient() {
       const curl = `#!/bin/bash\nargs=("$@")\nexec /usr/bin/curl "\${args[@]/#120/2}"\n`;
       writeFileSync(join(base, 'curl'), curl, { mode: 0o755 });
     },
     remove() {
-      spawnSync(join(base, 'docker'), ['rm', 'x']);
+      stopContainers();
       rmSync(base, { recursive: true, force: true });
     },
   };
