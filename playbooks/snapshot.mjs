@@ -20,16 +20,13 @@ await runPlaybook(
           },
         },
         physical: {
-          help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. On the first replica, if there is one and --to names no host',
+          help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. On the Database+Sync server, or on a replica that --to names',
         },
         publish: {
           help: 'with --physical, for others: without roles, passwords and settings of this deployment',
         },
       },
-      limit: ({ to = '', physical }) => {
-        if (to.includes(':')) return to.replace(/:.*/, '');
-        return physical === undefined ? 'database' : 'database,replica';
-      },
+      limit: ({ to = '' }) => (to.includes(':') ? to.replace(/:.*/, '') : 'database'),
     },
   ),
 );
