@@ -30,13 +30,10 @@ class DeploymentsInOrder extends BaseSequencer {
   }
 }
 
-/**
- * With a monitor, with backups, with a switch of the server, with a rewind, of the older generation,
- * with engines that are killed and servers that restart, and in surroundings that are not as they
- * should be.
- */
+/** Deployments that take more than five minutes each. */
 const longDeployments = [
-  'test/deploy/{monitor,backup,switch,rewind,older,killed-engine,restarted,surroundings}.test.ts',
+  'test/deploy/{backup,killed-engine,monitor,older,physical}.test.ts',
+  'test/deploy/{restarted,rewind,surroundings,switch}.test.ts',
 ];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */

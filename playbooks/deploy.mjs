@@ -50,6 +50,7 @@ await runPlaybook(
       hosts: 'database',
       roles: await roles(
         'container-network',
+        'physical-snapshot',
         'state-db',
         'snapshot',
         'prover',

@@ -9,6 +9,7 @@ import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
+import { startingFromFiles } from '../lib/node/testing/physical-manifest.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -59,6 +60,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'gateway-without': ['gateway'],
   'json-rpc': ['rpc'],
   monitor: ['monitor'],
+  'physical-snapshot': ['database'],
   preflight: ['database', 'rpc', 'replica'],
   recovery: ['database', 'backup'],
   'recovery-end': ['database', 'backup'],
@@ -101,7 +103,8 @@ async function resourcesOf(name: string): Promise<Resource[]> {
   const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
   const onGroup = async (group: Group) => {
     const context = await contextOf({ group, changes, facts: { mounts } });
-    return role.resources({ ...context, given: givenTo[name] ?? {} });
+    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
+    return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };
   return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();
 }

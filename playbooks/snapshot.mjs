@@ -1,6 +1,6 @@
 #!/usr/bin/env zx
-// Takes a snapshot of both databases: two archives of one moment and a manifest, from which a
-// deployment can start (docs/data.md).
+// Takes a snapshot of both databases, from which a deployment can start: two archives of one
+// moment, or the files of their server in pieces, and a manifest (docs/data.md).
 import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 
 await runPlaybook(
@@ -18,6 +18,12 @@ await runPlaybook(
             pattern: /^([\w.-]+:)?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
             words: 'must be a folder, /data/snapshots/today, or one of a host, rpc-1:/data/snapshots/today',
           },
+        },
+        physical: {
+          help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. On the Database+Sync server, or on a replica that --to names',
+        },
+        publish: {
+          help: 'with --physical, for others: without roles, passwords and settings of this deployment',
         },
       },
       limit: ({ to = '' }) => (to.includes(':') ? to.replace(/:.*/, '') : 'database'),

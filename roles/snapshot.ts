@@ -8,6 +8,7 @@ import { databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { laterImages } from '../lib/node/snapshot/later-images.ts';
 import {
   databasesAreUnused,
+  databasesHoldSnapshot,
   databasesMayBeRestored,
   snapshotIsRestored,
 } from '../lib/node/snapshot/restore.ts';
@@ -31,6 +32,9 @@ export default role<Variables>('snapshot', async (context) => {
   const { connections } = vars.snapshot;
   const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
   const databases = databasesOf(vars);
+  const indexes = stateIndexes(databases.state.target);
+  // The files of a physical one are there before the server starts.
+  if (vars.snapshot.physical) return [databasesHoldSnapshot(databases, vars), ...indexes];
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ url, path, connections, sha256 }),
@@ -53,6 +57,6 @@ export default role<Variables>('snapshot', async (context) => {
     ...(vars.snapshot.replace_existing ? [databasesAreUnused(databases, context.hosts)] : []),
     ...steps.map((resource) => skipWhen(restored, resource)),
     restored,
-    ...stateIndexes(databases.state.target),
+    ...indexes,
   ];
 });

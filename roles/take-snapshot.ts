@@ -1,13 +1,16 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
+import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
 import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
  * A snapshot of the databases is in the folder that option --to names: both archives, of one
- * moment, and their manifest.
+ * moment, or with --physical the files of their server in pieces; and a manifest.
  */
 export default role<Variables>('take-snapshot', (context) => {
   const folder = askedFolder(context);
-  return folder === undefined ? [] : snapshotIsTaken(context, folder);
+  if (folder === undefined) return [];
+  const take = context.given.physical === undefined ? snapshotIsTaken : physicalSnapshotIsTaken;
+  return take(context, folder);
 });

@@ -39,6 +39,15 @@ const byVersion: ReadonlyMap<string, Known> = new Map([
   ['v3.1.0', { state: [...numbered(21), names[1]], pool: [...numbered(13), names[1]] }],
 ]);
 
+/**
+ * The migrations of the state database that a version of the node knows.
+ *
+ * @returns undefined for a version that nobody has looked at
+ */
+export function knownStateMigrations({ images }: Pick<Variables, 'images'>): readonly string[] | undefined {
+  return byVersion.get(versionOf(images.node))?.state;
+}
+
 /** What a version of the node finds in a database. */
 export type Found =
   /** All migrations are known, or there are none yet. */

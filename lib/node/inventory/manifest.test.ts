@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Problems } from '../../engine/problem/problem.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
+import { physicalManifest as physical } from '../testing/physical-manifest.ts';
 import { loadDeployment } from './inventory.ts';
 
 const sha256 = (digit: string) => digit.repeat(64);
@@ -79,6 +81,18 @@ test('the archives are beside a manifest on a web server', async () => {
   expect(hosts[0]?.vars.snapshot.state.url).toBe(new URL('/day/testnet_state_db.sql.tar.gz', address).href);
 });
 
+test('the pieces of a physical snapshot are beside its manifest, which stands for both archives', async () => {
+  const text = JSON.stringify(physical);
+  const { hosts } = await loadDeployment(
+    await inventory({ manifest: 'manifest.json', from: 'http://files/a' }, text),
+  );
+  expect(hosts[0]?.vars.snapshot).toMatchObject({
+    state: { sha256: createHash('sha256').update(text).digest('hex') },
+    date: '2024-06-01',
+    physical: { folder: 'http://files/a/', manifest: { block: 12 } },
+  });
+});
+
 const hint = 'it is the manifest.json that playbooks/snapshot.mjs writes; a copy beside the inventory lasts';
 const from = 'http://files/';
 
@@ -149,6 +163,40 @@ test.each<[Record<string, unknown>, string | undefined, string[]]>([
   expect(await problems(await inventory(snapshot, text))).toEqual(expected);
 });
 
+test.each<[Record<string, unknown>, Record<string, unknown>, string]>([
+  [{ network: 'main' }, {}, 'is of the main network'],
+  [{ chain_id: 1 }, {}, 'is of another chain: its chain_id is 1'],
+  [{ postgres: 16 }, {}, 'is of PostgreSQL 16, whose files PostgreSQL 15 cannot read'],
+  [
+    {},
+    { replace_existing: true },
+    'is of a physical snapshot, which replaces nothing: leave out replace_existing',
+  ],
+  [
+    {},
+    { restore_with: 'pg_restore' },
+    'is of a physical snapshot, which no tool restores: leave out restore_with',
+  ],
+  [{ pieces: [{ ...physical.pieces[0], file: '../x' }] }, {}, 'is not a manifest of a snapshot'],
+  [
+    { pieces: [{ ...physical.pieces[0], last: { path: 'base/../../x', bytes: 1 } }] },
+    {},
+    'is not a manifest of a snapshot',
+  ],
+  [
+    { pieces: [{ ...physical.pieces[0], last: { path: '/etc/x', bytes: 1 } }] },
+    {},
+    'is not a manifest of a snapshot',
+  ],
+  [{ pieces: [] }, {}, 'is not a manifest of a snapshot'],
+])('a physical snapshot with %j, and %j', async (changed, snapshot, why) => {
+  const file = await inventory(
+    { manifest: 'manifest.json', from, ...snapshot },
+    JSON.stringify({ ...physical, ...changed }),
+  );
+  expect(await problems(file)).toEqual([`snapshot.manifest: /manifest.json ${why} | ${hint}`]);
+});
+
 test('a manifest beside archives of another file, which has only their checksums, is told once for each', async () => {
   const file = await inventory({ manifest: 'manifest.json', from });
   const values = {
@@ -165,7 +213,7 @@ test('a manifest beside archives of another file, which has only their checksums
 
 test.each([
   [404, '', 'answers HTTP 404'],
-  [200, 'x'.repeat(70_000), 'is longer than 65536 bytes'],
+  [200, 'x'.repeat(17 * 1024 ** 2), 'is longer than 16777216 bytes'],
 ])('a web server that answers %i', async (status, text, why) => {
   const address = await served(status, text);
   // A signed address is as good as a password.

@@ -1,18 +1,26 @@
+import * as z from 'zod';
 import { hintOfUnread, readBounded, UnfitFile } from '../../engine/file/bounded-file.ts';
 import { pathBeside } from '../../engine/file/private-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { keysOf } from '../../engine/text/keys.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { archiveName } from '../variables/archive-name.ts';
-import { type Manifest, manifestSchema } from '../variables/manifest.ts';
+import { postgresVersion } from '../variables/generation.ts';
+import {
+  type Manifest,
+  manifestSchema,
+  type PhysicalManifest,
+  physicalManifestSchema,
+} from '../variables/manifest.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
 
-/** A manifest has some hundred bytes. */
-const longest = 64 * 1024;
+/** That of a physical snapshot has some hundred bytes for each GiB. */
+const longest = 16 * 1024 ** 2;
 /** Of the request for one. Milliseconds. */
 const patience = 20_000;
 
@@ -46,7 +54,7 @@ async function filesOf(
   const text = texts.get(source) ?? read(source);
   texts.set(source, text);
   const found = await text.then(parse).catch((error: Error) => error);
-  const why = found instanceof Error ? found.message : whyOther(found, network.kind);
+  const why = found instanceof Error ? found.message : whyUnfit(found, snapshot, network);
   if (found instanceof Error || why !== '') {
     const what = `snapshot.manifest: ${isRemote ? withoutQuery(source) : shown(source)} ${why}`;
     const known = problems.some(
@@ -59,8 +67,43 @@ async function filesOf(
     return undefined;
   }
   const folder = new URL(from === undefined ? '.' : from.replace(/\/*$/, '/'), isRemote ? source : undefined);
+  if ('pieces' in found) {
+    const whole = { url: folder.href, sha256: sha256Of(await text) };
+    return {
+      state: whole,
+      prover: whole,
+      date: found.date,
+      physical: { manifest: found, folder: folder.href },
+    };
+  }
   const archive = ({ file, sha256 }: Manifest['state']) => ({ url: new URL(file, folder).href, sha256 });
   return { state: archive(found.state), prover: archive(found.prover), date: found.date };
+}
+
+type Found = Manifest | PhysicalManifest;
+
+/** Why a deployment cannot start from a snapshot; empty where it can. */
+function whyUnfit(
+  found: Found,
+  { replace_existing, restore_with }: RawVariables['snapshot'],
+  network: RawVariables['network'],
+): string {
+  if (!('pieces' in found)) return whyOther(found, network.kind);
+  const wrong = Object.entries({ chain_id: found.chain_id, l2_chain_id: found.l2_chain_id }).find(
+    ([key, id]) => {
+      const own = network[key as 'chain_id' | 'l2_chain_id'];
+      return id !== null && own !== undefined && own !== id;
+    },
+  );
+  if (found.network !== network.kind) return `is of the ${found.network} network`;
+  if (wrong) return `is of another chain: its ${wrong[0]} is ${wrong[1]}`;
+  if (found.postgres !== postgresVersion)
+    return `is of PostgreSQL ${found.postgres}, whose files PostgreSQL ${postgresVersion} cannot read`;
+  if (replace_existing)
+    return 'is of a physical snapshot, which replaces nothing: leave out replace_existing';
+  return restore_with === 'image'
+    ? ''
+    : 'is of a physical snapshot, which no tool restores: leave out restore_with';
 }
 
 /** Why a manifest is not that of a network; empty where it is. */
@@ -101,8 +144,9 @@ async function read(source: string): Promise<string> {
 /**
  * @throws Error as `read`
  */
-function parse(text: string): Manifest {
-  const { data } = manifestSchema.safeParse(parseJson(text));
+function parse(text: string): Found {
+  const json = parseJson(text);
+  const { data } = z.union([manifestSchema, physicalManifestSchema]).safeParse(json);
   if (data) return data;
   throw new Error('is not a manifest of a snapshot');
 }

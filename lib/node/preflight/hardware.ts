@@ -43,6 +43,9 @@ export function databasesFit({ host, vars, given }: Context<Variables>): Resourc
   const isIn = (...groups: readonly string[]) => host.groups.some((group) => groups.includes(group));
   // A recovery asks for itself, as it may put aside what is there.
   const server = isIn('database', 'replica') && given['to-time'] === undefined ? (['state-db'] as const) : [];
+  const isUnpacked = vars.snapshot.physical !== undefined;
   const pool = isIn('database', 'rpc') ? (['pool-db'] as const) : [];
-  return [...server, ...pool].map((name) => canHoldDatabase(dataFolder(vars, name), isIn('replica')));
+  return [...server, ...pool].map((name) =>
+    canHoldDatabase(dataFolder(vars, name), isIn('replica') || isUnpacked),
+  );
 }

@@ -20,7 +20,8 @@ export function snapshotCanBeDownloaded({
   vars,
   given,
 }: Pick<Context<Variables>, 'vars' | 'given'>): Resource[] {
-  if (isWithoutSnapshot(given)) return [];
+  // A physical one has a role of its own, before there are databases.
+  if (isWithoutSnapshot(given) || vars.snapshot.physical) return [];
   const archives = archivesOf(vars);
   const { restore_with, source } = vars.snapshot;
   const built = restore_with === 'source' ? source : undefined;

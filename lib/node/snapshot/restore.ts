@@ -6,6 +6,7 @@ import { Failure } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
+import { dataFolder } from '../variables/data-folders.ts';
 import { databaseClients } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { assessDatabases, type SnapshotDatabases } from './database-contents.ts';
@@ -33,6 +34,18 @@ export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExis
       return decision === 'wait' ? verdict : ok;
     },
     hint: howToReplace,
+  });
+}
+
+/** Both databases hold a snapshot where none is restored into a running server. */
+export function databasesHoldSnapshot(databases: SnapshotDatabases, vars: Variables): Resource {
+  return expectation('databases hold a snapshot', {
+    check: async (host) => {
+      const { decision, description, verdict } = await assessDatabases(host, databases, false);
+      if (decision === 'keep') return ok;
+      return decision === 'wait' ? verdict : drift(description);
+    },
+    hint: `a physical snapshot is put into an empty data directory only. If nothing there is needed: stop ${databaseClients.join(', ')} on all hosts, docker rm -f state-db, rename ${dataFolder(vars, 'state-db')}, and deploy again`,
   });
 }
 

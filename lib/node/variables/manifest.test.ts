@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { manifestSchema } from './manifest.ts';
+import { physicalManifest } from '../testing/physical-manifest.ts';
+import { manifestSchema, physicalManifestSchema } from './manifest.ts';
 import { variablesSchema } from './variables.ts';
 
 const download = { url: 'http://files/a', sha256: 'a'.repeat(64) };
@@ -32,4 +33,13 @@ test('a manifest names files beside it, and a block', () => {
     prover: { ...archive, file: 'a' },
   });
   expect(found).toEqual(['hash must be 0x and 64 hex digits', 'state.file must be the name of a file']);
+});
+
+test('pieces of a physical snapshot are beside its manifest, and only have parts of its own files', () => {
+  const [piece] = physicalManifest.pieces;
+  const wrong = { ...piece, file: '../x', last: { path: 'base/../../x', bytes: 1 } };
+  expect(words(physicalManifestSchema, { ...physicalManifest, pieces: [wrong] })).toEqual([
+    'pieces.0.file must be the name of a piece',
+    'pieces.0.last.path must be a path within a folder',
+  ]);
 });

@@ -22,3 +22,62 @@ export const manifestSchema = z.strictObject({
 });
 
 export type Manifest = z.output<typeof manifestSchema>;
+
+/** A path within a data directory. */
+const path = matching(
+  /^(?!(?:.*\/)?\.{1,2}(?:\/|$))[\w.+-]+(?:\/[\w.+-]+)*$/,
+  'must be a path within a folder',
+  'path',
+);
+const offset = z.int().nonnegative();
+
+/** A part of the tar stream of a data directory, compressed by zstd. */
+const piece = z.strictObject({
+  file: matching(/^piece-\d{6}\.tar\.zst$/, 'must be the name of a piece', 'file name'),
+  sha256: types.download.shape.sha256,
+  bytes: types.count,
+  /** Bytes of the tar stream. */
+  raw: types.count,
+  /** The part of a file that it begins with, where the file begins in an earlier piece. */
+  first: z.strictObject({ path, at: offset, bytes: offset }).optional(),
+  /** The part of a file that it ends with, where the file ends in a later piece. */
+  last: z.strictObject({ path, bytes: offset }).optional(),
+});
+
+const objectId = z.int().positive();
+
+/** What templates/host/physical-snapshot.sh writes beside the pieces of a snapshot. */
+export const physicalManifestSchema = z.strictObject({
+  format: z.literal('physical'),
+  /** The program that took it. */
+  version: z.string(),
+  network: z.enum(['main', 'test']),
+  /** Of layer 1. */
+  chain_id: types.count,
+  l2_chain_id: types.count.nullable(),
+  /** Whether roles are in it, with the hashes of their passwords. */
+  password_hashes: z.boolean(),
+  date: types.pastDay,
+  /** When the copy began. UTC. */
+  taken_at: z.iso.datetime(),
+  /** Height and hash of the newest block then. The copy has what came meanwhile, too. */
+  block: z.int().nonnegative(),
+  hash: matching(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits', 'hash'),
+  /** Major version of PostgreSQL. */
+  postgres: types.count,
+  /** As `uname -m` prints it. */
+  architecture: z.string(),
+  /** Version of the sorting rules of its C library; null where they never change. */
+  collation: z.string().nullable(),
+  /** Id of the image of the database server. */
+  image: z.string(),
+  /** Names of those of the state database. */
+  migrations: z.array(z.string()),
+  superuser: z.string().min(1),
+  state_oid: objectId,
+  prover_oid: objectId,
+  prover_role_oid: objectId,
+  pieces: z.array(piece).min(1).max(100_000),
+});
+
+export type PhysicalManifest = z.output<typeof physicalManifestSchema>;

@@ -7,6 +7,7 @@ import { fieldsOf } from '../../engine/text/keys.ts';
 import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
+import type { PhysicalManifest } from './manifest.ts';
 import { monitoringShape } from './monitoring-schema.ts';
 import * as types from './value-types.ts';
 
@@ -65,18 +66,22 @@ const snapshot = z
       .optional()
       .meta({ title: 'web address or path' })
       .describe(
-        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it',
+        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
       ),
     from: types.downloadAddress
       .optional()
-      .describe("Web address of the folder with the manifest's archives; default: that of the manifest"),
+      .describe(
+        "Web address of the folder with the manifest's archives or pieces; default: that of the manifest",
+      ),
     state: types.archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
     prover: types.archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
     date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
-      .describe('Parallel connections for the download of each archive; more than one installs aria2'),
+      .describe(
+        'Parallel connections for the download of each archive, where more than one installs aria2; of a physical snapshot, pieces at the same time',
+      ),
     replace_existing: z
       .boolean()
       .default(false)
@@ -396,6 +401,15 @@ export interface SnapshotFiles {
   readonly state: z.output<typeof types.download>;
   readonly prover: z.output<typeof types.download>;
   readonly date: string;
+  /** Set for a physical one: then both archives are its manifest. */
+  readonly physical?: PhysicalSnapshot;
+}
+
+/** A snapshot of the files of the database server. */
+export interface PhysicalSnapshot {
+  readonly manifest: PhysicalManifest;
+  /** Web address of the folder with its pieces, with a slash at the end. */
+  readonly folder: string;
 }
 
 /** A certificate with those of its issuers, and its private key, in PEM. */

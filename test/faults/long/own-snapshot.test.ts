@@ -1,37 +1,21 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { basename, join } from 'node:path';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
-import { hostNamed, network } from '../../../lab/layout.mjs';
+import { hostNamed } from '../../../lab/layout.mjs';
 import { checksums } from '../../../lab/outside.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
+import { serveFolder } from '../../deploy/folder-server.ts';
 import { labHosts, onHost, rpc, stateSql } from '../../deploy/lab-host.ts';
 import { folderForTest, labInventoryWith } from '../../deploy/lab-inventory.ts';
 import { runPlaybook } from '../../deploy/playbook.ts';
 import { measured } from '../measured.ts';
 
-const port = 8790;
-let served = '';
 let server: Server | undefined;
 
-/** Serves the files of a folder to the lab's hosts, from their gateway: this machine. */
 beforeAll(async () => {
   await labUp({ log: console.error });
-  server = createServer((request, response) => {
-    const file = join(served, basename(request.url ?? ''));
-    stat(file).then(
-      ({ size }) => {
-        response.writeHead(200, { 'content-length': size });
-        if (request.method === 'HEAD') response.end();
-        else createReadStream(file).pipe(response);
-      },
-      () => response.writeHead(404).end(),
-    );
-  });
-  await new Promise<void>((resolve) => server?.listen(port, network.gateway, resolve));
 });
 
 afterAll(async () => {
@@ -58,8 +42,10 @@ describe('Own snapshots', () => {
     const folder = `/data/snapshots/${process.pid}`;
     const taken = await runPlaybook('snapshot', '-i', 'lab', '--to', folder, '--yes');
     expect(taken.exitCode, taken.output).toBe(0);
-    served = await folderForTest();
+    const served = await folderForTest();
     await $`docker exec ${hostNamed('db-1').container} tar -C ${folder} -c . | tar -C ${served} -x`;
+    const folderServer = await serveFolder(served, 8790);
+    server = folderServer.server;
     const manifest = join(served, 'manifest.json');
     const { block, hash } = JSON.parse(await onHost('db-1', `cat ${folder}/manifest.json`));
     const [rows, nodes] = [await rowsUpTo(block), Number(await proverRows())];
@@ -71,7 +57,7 @@ describe('Own snapshots', () => {
         // It has the checksums of the lab's own snapshot.
         vars_files: undefined,
         'vars.network.genesis.sha256': genesis_sha256,
-        'vars.snapshot': { restore_with: tool, manifest, from: `http://${network.gateway}:${port}` },
+        'vars.snapshot': { restore_with: tool, manifest, from: folderServer.url },
       });
       const start = performance.now();
       const run = await runPlaybook('deploy', '-i', inventory);

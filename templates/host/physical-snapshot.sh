@@ -1,0 +1,236 @@
+#!/bin/sh
+# Copies a running database server as a physical snapshot: pieces of one compressed tar stream, and a manifest of them. Run as a transient
+# systemd unit, so that it outlives the connection. It asks nothing of the synchronizer: the copy is as after a crash at its end.
+#
+# All files are made in a folder .part. The manifest is renamed last: pieces without it are not a snapshot. The functions of
+# claim-databases.sh are before this text.
+#
+# One to be published is of a copy of the server that was started by itself, and has lost what is of this deployment alone: roles, passwords,
+# settings, and all rows and log in which they were.
+#
+# Settings:
+#   FOLDER           where the snapshot goes
+#   DATABASE_USER    superuser of the container state-db; STATE_DATABASE, STATE_TABLE, PROVER_DATABASE, PROVER_USER
+#   PIECE            bytes of the tar stream in a piece, a multiple of 512
+#   MANIFEST         JSON: what the inventory knows of the snapshot
+#   PUBLISH          true: for others
+set -u
+if [ "$PUBLISH" = true ]; then umask 022; else umask 077; fi
+export LC_ALL=C TZ=UTC
+part=$FOLDER/.part
+name=rpc-node-physical
+container=rpc-node-publish
+copy=$part/copy
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+source_database=$STATE_DATABASE
+sql() { docker exec -i state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER" -d "$source_database" "$@"; }
+# Ends what a killed run left in the server: a copy that nobody reads, and the session that keeps log for it.
+end_sessions() {
+  sql -c "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = '$name' and pid <> pg_backend_pid()" >/dev/null
+}
+end() {
+  trap - EXIT TERM INT
+  # shellcheck disable=SC2046 # process ids
+  kill $(jobs -p) 2>/dev/null
+  end_sessions
+  docker rm --force --volumes "$container" >/dev/null 2>&1
+  [ -e "$FOLDER/manifest.json" ] || rm -f "$FOLDER"/piece-*
+  rm -rf "$part"
+}
+
+# Cuts a tar stream from standard input into compressed pieces, and writes down where each member begins.
+cut_stream() {
+  mkfifo "$part/index.in" || return
+  { tar --list --verbose --block-number --numeric-owner --quoting-style=literal --file=- 2>/dev/null; cat >/dev/null; } \
+    <"$part/index.in" >"$part/index" &
+  index=$!
+  # shellcheck disable=SC2016 # it is for the shell of each piece
+  tee -p "$part/index.in" | (cd "$part" && SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
+    --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-) || return
+  wait "$index"
+}
+
+# Prints the pieces as JSON: name, SHA-256, bytes, bytes of the tar stream; and of a file that is in several pieces what is in this one.
+describe_pieces() {
+  for each in "$part"/piece-*.tar.zst; do
+    echo "piece $(basename "$each") $(cut -d' ' -f1 "${each%.tar.zst}.sum") $(stat -c %s "$each")"
+  done >"$part/sums"
+  cat "$part/index" "$part/sums" | awk -v size="$PIECE" -v last_size="$(zstd -dcq "$each" | wc -c)" '
+    BEGIN { members = pieces = 0 }
+    function up(n) { return int((n + 511) / 512) * 512 }
+    function json(path) { gsub(/[\\"]/, "\\\\&", path); return "\"" path "\"" }
+    $1 == "block" && $3 ~ /^[-d]/ {
+      begin[members] = substr($2, 1, length($2) - 1) * 512; bytes[members] = $5
+      end[members] = begin[members] + 512 + up($5)
+      for (field = 1; field < 8; field++) sub(/^[^ ]+ +/, "")
+      path[members++] = $0
+    }
+    $1 == "block" && $3 ~ /^[lh]/ { print "a link" > "/dev/stderr"; exit 1 }
+    $1 == "piece" { file[pieces] = $2; sum[pieces] = $3; length_of[pieces++] = $4 }
+    END {
+      m = 0
+      for (p = 0; p < pieces; p++) {
+        from = p * size; raw = p == pieces - 1 ? last_size : size; to = from + raw
+        printf "%s    { \"file\": \"%s\", \"sha256\": \"%s\", \"bytes\": %d, \"raw\": %d", p ? ",\n" : "", file[p], sum[p], length_of[p], raw
+        while (m < members && end[m] <= from) m++
+        if (m < members && begin[m] < from) {
+          at = from - begin[m] - 512; n = bytes[m] - at; if (n > raw) n = raw
+          printf ", \"first\": { \"path\": %s, \"at\": %d, \"bytes\": %d }", json(path[m]), at, n
+        }
+        while (m < members && end[m] <= to) m++
+        if (m < members && begin[m] >= from && begin[m] < to)
+          printf ", \"last\": { \"path\": %s, \"bytes\": %d }", json(path[m]), to - begin[m] - 512
+        printf " }"
+      }
+      print ""
+    }'
+}
+
+# What is known of the databases, as JSON. Arguments: how SQL is run
+facts() {
+  "$@" --set=prover="$PROVER_DATABASE" --set=prover_role="$PROVER_USER" --set=known="$MANIFEST" --set=table="$STATE_TABLE" \
+    --set=architecture="$(uname -m)" --set=image="$image" <<'SQL'
+select :'known'::jsonb || jsonb_build_object(
+  'taken_at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'date', to_char(now() at time zone 'UTC', 'YYYY-MM-DD'),
+  'postgres', current_setting('server_version_num')::int / 10000, 'architecture', :'architecture', 'image', :'image',
+  'collation', (select datcollversion from pg_database where datname = current_database()),
+  'superuser', (select rolname from pg_roles where oid = 10),
+  'state_oid', (select oid::bigint from pg_database where datname = current_database()),
+  'prover_oid', (select oid::bigint from pg_database where datname = :'prover'),
+  'prover_role_oid', (select oid::bigint from pg_roles where rolname = :'prover_role'),
+  'migrations', (select coalesce(jsonb_agg(id order by id), '[]') from public.gorp_migrations))
+  || (select jsonb_build_object('block', block_num, 'hash', block_hash) from state.l2block order by block_num desc limit 1)
+SQL
+}
+
+send_server() {
+  docker exec state-db pg_basebackup --username="$DATABASE_USER" --dbname="application_name=$name" --no-password --pgdata=- --format=tar \
+    --wal-method=fetch --checkpoint=fast 2>"$part/said"
+}
+
+# Makes a copy of the server in a container, and takes from it what is of this deployment alone.
+# shellcheck disable=SC2034 # the functions of claim-databases.sh use them
+copy_for_others() {
+  IMAGE=$image SOURCE_USER=$DATABASE_USER
+  oids=$(sql -F ' ' --set=prover="$PROVER_DATABASE" --set=prover_role="$PROVER_USER" <<'SQL'
+select d.oid, p.oid, r.oid from pg_database d, pg_database p, pg_roles r
+where d.datname = current_database() and p.datname = :'prover' and r.rolname = :'prover_role'
+SQL
+  ) || fail 'state-db does not answer'
+  read -r STATE_OID PROVER_OID PROVER_ROLE_OID <<END
+$oids
+END
+  mkdir "$copy" || fail "$copy cannot be made"
+  mkdir -m 700 "$copy/data" "$copy/run"
+  docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
+    postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
+  docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
+    --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
+  send_server | in_copy tar -xf - -C /copy/data 2>"$part/cut" || fail "the copy cannot be written: $(tail -n 1 "$part/cut")"
+  in_copy test -e /copy/data/backup_manifest || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+  exec 3>&-
+  STATE_USER=rpc_node_owner STATE_DATABASE=state_db PROVER_USER=rpc_node_prover PROVER_DATABASE=prover_db
+  start_copy
+  claim_databases
+  forget_deployment
+}
+
+# Removes what the copy still has of the deployment, also from rows that were deleted, from statistics of columns, and from the log.
+forget_deployment() {
+  copy_sql "$STATE_USER" postgres <<'SQL' || fail 'the copy cannot be made fit for others'
+alter role :"state_user" password null;
+alter role :"prover_user" password null;
+select format('drop database %I', datname) from pg_database where oid >= 16384 and datname not in ('state_db', 'prover_db') \gexec
+select format('comment on database %I is null', datname) from pg_database where oid >= 16384 \gexec
+delete from pg_subscription;
+-- Its statistics have the name and the password of the first superuser.
+alter database template0 allow_connections true;
+SQL
+  for each in template0 template1 postgres prover_db state_db; do
+    copy_sql "$STATE_USER" "$each" <<'SQL' || fail "database $each of the copy cannot be made fit for others"
+select format('drop server %I cascade', srvname) from pg_foreign_server \gexec
+delete from pg_statistic where starelid in (select oid from pg_class where relisshared);
+select format('vacuum full %s', oid::regclass) from pg_class where relkind = 'r' and relnamespace = 'pg_catalog'::regnamespace \gexec
+SQL
+  done
+  copy_sql "$STATE_USER" postgres -c 'alter database template0 allow_connections false' </dev/null || fail 'the copy cannot be made fit for others'
+  known=$(facts copy_sql "$STATE_USER" "$STATE_DATABASE") || fail 'the copy does not say what it holds'
+  stop_copy
+  # shellcheck disable=SC2016 # it is for the shell in the container
+  in_copy sh -euc '
+    cd /copy/data
+    pg_resetwal --pgdata=. >/dev/null
+    for each in * .[!.]*; do
+      case $each in
+        base | global | PG_VERSION | pg_hba.conf | pg_ident.conf | postgresql.conf | postgresql.auto.conf) ;;
+        pg_stat | pg_stat_tmp | pg_replslot) rm -rf "./$each"/* ;;
+        pg_commit_ts | pg_dynshmem | pg_logical | pg_multixact | pg_notify | pg_serial | pg_snapshots | pg_subtrans) ;;
+        pg_tblspc | pg_twophase | pg_wal | pg_xact) ;;
+        *) rm -rf "./$each" ;;
+      esac
+    done' || fail 'the copy cannot be made fit for others'
+}
+
+# Writes the tar stream of the snapshot to standard output.
+send_snapshot() {
+  if [ "$PUBLISH" = true ]; then
+    in_copy sh -c 'cd /copy/data && exec tar -cf - *' 2>"$part/said"
+  else
+    send_server
+  fi
+}
+
+[ ! -e "$FOLDER/manifest.json" ] || { echo "$FOLDER holds a snapshot already"; exit 0; }
+command -v zstd >/dev/null || fail 'zstd is not installed'
+mkdir -p "$FOLDER" || fail "$FOLDER cannot be made"
+# What a run left that was ended in between. Pieces without .part are somebody else's.
+if [ ! -d "$part" ]; then
+  for each in "$FOLDER"/piece-*; do [ ! -e "$each" ] || fail "$each is there already, and is not of a snapshot that was interrupted"; done
+fi
+trap end EXIT
+trap 'exit 1' TERM INT
+trap '' PIPE
+docker rm --force --volumes "$container" >/dev/null 2>&1
+rm -rf "$part" "$FOLDER"/piece-*
+mkdir "$part" || fail "$FOLDER cannot be written"
+end_sessions || fail 'state-db does not answer'
+
+size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
+free=$(df -B1 --output=avail "$FOLDER" | tail -n 1)
+[ "$PUBLISH" != true ] || size=$((2 * size))
+[ "$free" -gt "$size" ] || fail "$FOLDER has $free bytes free, and the snapshot may need $size"
+
+# The log of the time of the copy is kept by a slot of this session: it ends with it, whatever ends this script.
+mkfifo "$part/keeper"
+docker exec -i --env PGAPPNAME="$name" state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER" -d "$source_database" \
+  <"$part/keeper" >"$part/kept" 2>"$part/keeper.err" &
+keeper=$!
+exec 3>"$part/keeper"
+echo "select 'kept' from pg_create_physical_replication_slot('rpc_node_snapshot', true, true);" >&3
+until grep -q kept "$part/kept"; do
+  kill -0 "$keeper" 2>/dev/null || fail "no slot keeps log for the copy: $(sed -n 's/^.*\(ERROR\|FATAL\|error\): *//p' "$part/keeper.err" | head -n 1)"
+  sleep 0.05
+done
+
+image=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
+if [ "$PUBLISH" = true ]; then
+  copy_for_others
+else
+  # The block is in the copy, and so is what comes until its end.
+  known=$(facts sql) || fail 'state-db does not say what it holds'
+fi
+[ -n "$known" ] || fail 'the state database holds no block'
+
+send_snapshot | cut_stream 2>"$part/cut" || fail "the pieces cannot be written: $(tail -n 1 "$part/cut")"
+# The end of a tar stream: it comes after the last file, and only then.
+grep -q 'Block of NULs' "$part/index" || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+exec 3>&-
+pieces=$(describe_pieces 2>"$part/cut") || fail "state-db cannot be copied as a snapshot: its data directory holds $(tail -n 1 "$part/cut")"
+printf '%s,\n  "pieces": [\n%s\n  ]\n}\n' "${known%\}}" "$pieces" >"$part/manifest.json"
+rm -f "$part"/piece-*.sum
+sync -f "$part" || fail 'the files could not be written to the disk'
+mv "$part"/piece-*.tar.zst "$FOLDER" || fail "$FOLDER cannot be written"
+sync -f "$FOLDER"
+mv "$part/manifest.json" "$FOLDER/manifest.json" || fail "$FOLDER cannot be written"
+sync -f "$FOLDER"
+echo "the snapshot is in $FOLDER"

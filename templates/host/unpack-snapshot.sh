@@ -1,0 +1,201 @@
+#!/bin/sh
+# Makes the data directory of state-db from a physical snapshot. Its pieces are fetched, verified and unpacked at the same time, without a
+# copy of them on the disk. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the data directory
+# before the databases in it are whole. The functions of data-place.sh and claim-databases.sh are before this text.
+#
+# A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
+# written into that file, and each piece can be unpacked without the others.
+#
+# Settings, besides those of claim-databases.sh:
+#   IMAGE            of state-db
+#   DATA             the data directory of state-db: absent or empty
+#   URL              of the folder with the pieces, with / at its end
+#   MANIFEST         SHA-256 of the manifest
+#   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, bytes of the tar stream in it; then path, offset
+#                    and bytes of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
+#   CONNECTIONS      how many pieces are fetched at the same time
+#   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end
+#   BLOCK, HASH      of the block that the snapshot has at least; STATE_TABLE, PROVER_TABLE, the main tables
+#   SNAPSHOT         day of the snapshot
+set -u
+umask 077
+export LC_ALL=C
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+container=rpc-node-unpack
+# A link has the copy on the file system that it leads to.
+DATA=$(readlink -m "$DATA")
+copy=$(place_of_copy "$DATA")
+
+# Writes a piece to standard output. A connection that breaks off goes on where it was. Arguments: file, bytes, folder for messages
+fetch() {
+  at=0 tries=0
+  while [ "$at" -lt "$2" ]; do
+    resume=
+    [ "$at" = 0 ] || resume="--continue-at $at"
+    # shellcheck disable=SC2086 # two words or none
+    printf 'url = "%s"\n' "$URL$1" |
+      curl --silent --show-error --fail --location --globoff --connect-timeout 30 --speed-limit 1 --speed-time 120 $resume \
+        --max-filesize "$2" --write-out '%{stderr}\n%{http_code} %{size_download}\n' --config - 2>"$3/curl"
+    code=$?
+    { read -r http && read -r got; } <<END
+$(tail -n 1 "$3/curl" | tr ' ' '\n')
+END
+    [ "$code" != 23 ] || return 1
+    case $http in
+      408 | 416 | 429 | 0*) ;;
+      4*) echo "$URL$1 answers $http" >"$3/why"; return 1 ;;
+    esac
+    at=$((at + ${got%%.*}))
+    if [ "$code" = 63 ] || { [ "$code" = 0 ] && [ "$at" != "$2" ]; }; then
+      echo "$URL$1 is not the piece that the manifest names: that has $2 bytes" >"$3/why"
+      return 1
+    fi
+    if [ "${got%%.*}" -gt 0 ]; then tries=0; fi
+    tries=$((tries + 1))
+    if [ "$code" = 33 ] || [ "$tries" -ge 10 ]; then
+      echo "$URL$1 breaks off at $at of $2 bytes: $(sed -n 's/^curl: ([0-9]*) //p' "$3/curl" | tail -n 1) (HTTP $http)" >"$3/why"
+      return 1
+    fi
+    sleep "$tries"
+  done
+}
+
+# Unpacks a piece in the container, from standard input.
+# shellcheck disable=SC2016 # it is for the shell in the container
+place='
+  set -eu
+  raw=$1 first=$2 at=$3 first_bytes=$4 last=$5 last_bytes=$6
+  cd /copy/data
+  put() {
+    mkdir -p "$(dirname "$1")"
+    dd of="$1" conv=notrunc oflag=seek_bytes seek="$2" bs=64k iflag=fullblock,count_bytes count="$3" status=none
+  }
+  pass() { dd bs=64k iflag=fullblock,count_bytes count="$1" status=none; }
+  if [ "$first" != - ]; then
+    put "$first" "$at" "$first_bytes"
+    padding=$(((512 - first_bytes % 512) % 512))
+    pass "$padding" >/dev/null
+    raw=$((raw - first_bytes - padding))
+  fi
+  if [ "$last" != - ]; then raw=$((raw - 512 - last_bytes)); fi
+  if [ "$raw" -gt 0 ]; then pass "$raw" | { tar -xf - && cat >/dev/null; }; fi
+  if [ "$last" != - ]; then
+    pass 512 >/dev/null
+    put "$last" 0 "$last_bytes"
+  fi
+  cat >/dev/null'
+
+# Fetches, verifies and unpacks a piece. Arguments: number, then the fields of its line
+unpack() {
+  number=$1 file=$2 sha256=$3 bytes=$4
+  shift 4
+  own=$work/$number
+  rm -rf "$own"
+  mkdir -p "$own" && mkfifo "$own/sum.in" || return
+  sha256sum <"$own/sum.in" >"$own/sum" &
+  sum=$!
+  fetch "$file" "$bytes" "$own" | tee -p "$own/sum.in" 2>/dev/null | zstd -dcq 2>"$own/zstd" |
+    docker exec -i "$container" sh -c "$place" sh "$@" 2>"$own/tar"
+  code=$?
+  wait "$sum"
+  if [ -e "$own/why" ]; then cat "$own/why" >&2; return 1; fi
+  if grep -q 'No space left on device' "$own/tar"; then
+    echo "there is no room in $(dirname "$copy"): it is full. The next run goes on" >&2
+    return 1
+  fi
+  read -r found rest <"$own/sum"
+  if [ "$found" != "$sha256" ]; then
+    echo "$URL$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
+    return 1
+  fi
+  [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(tail -n 1 "$own/tar")" >&2; return 1; }
+  sync -f "$copy" && : >"$copy/done/$number" && rm -rf "$own"
+}
+
+# Unpacks each of so many pieces. Argument: the number of the first one
+work_through() {
+  number=0
+  printf '%s\n' "$PIECES" | while IFS=' ' read -r file sha256 bytes raw first at first_bytes last last_bytes; do
+    number=$((number + 1))
+    [ $((number % CONNECTIONS)) = $(($1 % CONNECTIONS)) ] || continue
+    [ ! -e "$work/failed" ] || exit 1
+    if [ -e "$copy/done/$number" ]; then continue; fi
+    # It may have been changed on its way.
+    for again in yes no; do
+      unpack "$number" "$file" "$sha256" "$bytes" "$raw" "$first" "$at" "$first_bytes" "$last" "$last_bytes" </dev/null 2>"$work/$1.said" && break
+      if [ "$again" = no ] || ! grep -q 'is corrupted' "$work/$1.said"; then
+        : >"$work/failed"
+        cat "$work/$1.said" >&2
+        exit 1
+      fi
+    done
+  done
+}
+
+# Proves that the copy is the snapshot. Arguments: database, what has to be so, SQL that selects t or what is wrong
+expect_in_copy() {
+  said=$(copy_sql "$STATE_USER" "$1" -c "$3" </dev/null 2>&1)
+  [ "$said" = t ] || fail "$2: $said"
+}
+
+[ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
+if is_half_placed "$DATA" PG_VERSION; then
+  put_in_place "$DATA" PG_VERSION || fail "the copy cannot be moved into $DATA"
+  rm -f "$PASSWORD_FILE"
+  exit
+fi
+[ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
+docker rm --force --volumes "$container" >/dev/null 2>&1
+if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
+  rm -rf "$copy"
+fi
+rm -rf "$copy/run"
+mkdir -p "$copy/data" "$copy/run" "$copy/done" || fail "$copy cannot be made"
+# Messages have to be told when the disk of the copy is full.
+work=$(mktemp -d) || fail 'there is no room for temporary files'
+trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work"' EXIT
+trap 'exit 1' TERM INT
+echo "$MANIFEST" >"$copy/of"
+docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
+  postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
+docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
+  --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
+
+workers=
+for each in $(seq "$CONNECTIONS"); do
+  work_through "$each" &
+  workers="$workers $!"
+done
+whole=yes
+for each in $workers; do wait "$each" || whole=no; done
+[ "$whole" = yes ] || exit 1
+
+echo 'all pieces are unpacked'
+start_copy
+claim_databases
+# On standard input, and not logged by the server.
+copy_sql "$STATE_USER" postgres <<SQL || fail 'the passwords of the inventory cannot be set'
+set log_statement = 'none';
+set log_min_duration_statement = -1;
+set log_min_error_statement = 'panic';
+alter role :"state_user" password '$(sed -n 1p "$PASSWORD_FILE")';
+alter role :"prover_user" password '$(sed -n 2p "$PASSWORD_FILE")';
+SQL
+expect_in_copy "$STATE_DATABASE" "the snapshot has not block $BLOCK of its manifest" \
+  "select coalesce((select case block_hash when '$HASH' then 't' else 'its hash is ' || block_hash end from $STATE_TABLE where block_num = $BLOCK), 'there is no such block')"
+expect_in_copy "$STATE_DATABASE" 'the state database has no migrations' 'select exists (select from public.gorp_migrations)'
+expect_in_copy "$PROVER_DATABASE" "$PROVER_TABLE has no rows" "select exists (select from $PROVER_TABLE)"
+expect_in_copy "$PROVER_DATABASE" "$PROVER_TABLE is not of $PROVER_USER" \
+  "select case pg_get_userbyid(relowner) when '$PROVER_USER' then 't' else 'it belongs to ' || pg_get_userbyid(relowner) end from pg_class where oid = '$PROVER_TABLE'::regclass"
+for each in "$STATE_DATABASE $STATE_TABLE" "$PROVER_DATABASE $PROVER_TABLE"; do
+  copy_sql "$STATE_USER" "${each%% *}" --set=table="${each#* }" --set=manifest="$MANIFEST" --set=date="$SNAPSHOT" <<'SQL' || fail 'the databases cannot be marked as restored'
+select format('comment on database %I is %L', current_database(), 'rpc-playbooks: ' || cast(jsonb_build_object('restore', 'complete',
+  'sha256', :'manifest', 'snapshot', :'date', 'table', to_regclass(:'table')::oid::bigint, 'at', date_trunc('second', now()), 'ours', false) as text)) \gexec
+SQL
+done
+stop_copy
+docker rm --force --volumes "$container" >/dev/null 2>&1
+sync -f "$copy"
+put_in_place "$DATA" PG_VERSION || fail "the copy cannot be moved into $DATA"
+rm -f "$PASSWORD_FILE"
+echo 'the snapshot is in its place'
