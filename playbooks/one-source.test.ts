@@ -564,9 +564,10 @@ const table: readonly Row[] = [
   ['gateway.metrics', 19101, ['gw role gateway']],
   ['gateway.peers', 18143, ['gw role gateway']],
   ['gateway.most_behind', 9, ['gw role gateway']],
-  ['gateway.client_requests', 9, ['gw role gateway']],
-  ['gateway.client_connections', 9, ['gw role gateway']],
-  ['gateway.batch_requests', 9, ['gw role gateway']],
+  ['gateway.clients.requests', 9, ['gw role gateway']],
+  ['gateway.clients.connections', 9, ['gw role gateway']],
+  ['gateway.clients.batch', 9, ['gw role gateway']],
+  ['gateway.clients.body', 300_000, ['gw role gateway']],
   ['container_mtu', 1300, ['docker-compose.yml networks.default.driver_opts.com.docker.network.driver.mtu']],
   [
     'container_subnet',

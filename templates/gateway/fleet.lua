@@ -312,40 +312,14 @@ core.register_action("catch_up", { "http-res" }, function(txn)
   end
 end, 0)
 
--- The number of requests in a batch; 0 for a single one. What is not in the buffer is not counted.
-core.register_converters("batch_size", function(body)
-  local start = body:find("^%s*%[")
-  if not start then return 0 end
-  local depth, count, at = 0, 0, 1
-  while true do
-    at = body:find('[%[%]{}"]', at)
-    if not at then return count end
-    local sign = body:sub(at, at)
-    if sign == '"' then
-      repeat
-        at = body:find('["\\]', at + 1)
-        if not at then return count end
-        local escaped = body:sub(at, at) == "\\"
-        if escaped then at = at + 1 end
-      until not escaped
-    elseif sign == "[" or sign == "{" then
-      if depth == 1 and sign == "{" then count = count + 1 end
-      depth = depth + 1
-    else
-      depth = depth - 1
-    end
-    at = at + 1
-  end
-end)
-
--- The id of a single request, as JSON, for an answer of the gateway's own.
-core.register_converters("request_id", function(body)
-  if not body:find("^%s*{") then return "null" end
-  return body:match('"id"%s*:%s*(%d+)%s*[,}]') or body:match('"id"%s*:%s*("[%w_.-]*")%s*[,}]') or "null"
-end)
-
 local function quoted(text)
   return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
+end
+
+-- Messages of WebSockets that this process has refused.
+local function refused_messages()
+  local entry = core.proxies.refused_messages.stktable:lookup("all")
+  return entry and entry.gpc0 or 0
 end
 
 -- Who may serve, and why not, as JSON.
@@ -358,8 +332,8 @@ core.register_service("fleet", "http", function(applet)
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
-  local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
-    quoted(configuration), table.concat(list, ","))
+  local body = string.format('{"judged":%s,"configuration":%s,"refused_messages":%d,"hosts":[%s]}\n',
+    judged and "true" or "false", quoted(configuration), refused_messages(), table.concat(list, ","))
   applet:set_status(200)
   applet:add_header("content-type", "application/json")
   applet:add_header("content-length", tostring(#body))

@@ -11,6 +11,7 @@ import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
+import { upgrade } from './web-socket.ts';
 
 const rpcPorts = { http: 28123, websocket: 28133 };
 const ports = { http: 28200, websocket: 28201, metrics: 28202, peers: 28203 };
@@ -358,7 +359,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
 
     test('a batch may have a number of requests, and no more', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { batch: 3 }]]));
       const batch = (length: number) =>
         Array.from({ length }, (_, id) => ({ ...call('who', id), params: [[{ a: '}]"[' }]] }));
       const good = await get({ port: ports.http, body: batch(3) });
@@ -372,14 +373,17 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const long = await get({ port: ports.http, body: [{ ...call('who'), params: ['x'.repeat(300_000)] }] });
       expect([long.status, JSON.parse(long.text).error.message]).toEqual([
         413,
-        'a batch of more than 200000 bytes',
+        'a body of more than 220000 bytes',
       ]);
-      const single = await get({ port: ports.http, body: { ...call('who'), params: ['x'.repeat(400_000)] } });
+      const single = await get({
+        port: ports.http,
+        body: { ...call('who'), params: [`0x${'0'.repeat(200_264)}`] },
+      });
       expect(single.status).toBe(200);
     });
 
     test('a batch that cannot be judged does not pass', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { batch: 3 }]]));
       const batch = JSON.stringify(Array.from({ length: 2000 }, (_, id) => call('who', id)));
       const seen = hosts.reduce((sum, { answered }) => sum + answered, 0);
       for (const body of [
@@ -392,7 +396,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         const { status, text } = await get({ port: ports.http, body });
         expect([400, 413], body.trim().slice(0, 20)).toContain(status);
         expect(JSON.parse(text).error.message).toMatch(
-          /^(this is not a JSON-RPC request|a batch of more than .*)$/,
+          /^(this is not a JSON-RPC request|a batch of more than 3 requests|a body of more than 220000 bytes)$/,
         );
       }
       // Headers take room of the body.
@@ -403,6 +407,26 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         'headers of more than 32768 bytes',
       ]);
       expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
+    });
+
+    test('each call counts, in batches and in chunks', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
+      const body = JSON.stringify(Array.from({ length: 11 }, (_, id) => call('who', id)));
+      const refused = { code: -32005, message: 'more than 10 requests in a second' };
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+        const { status, text } = await get({ port: ports.http, body, headers });
+        expect([status, JSON.parse(text)]).toEqual([429, { jsonrpc: '2.0', id: null, error: refused }]);
+      }
+      expect(await gateway.metrics()).toMatch(
+        /haproxy_backend_http_responses_total\{proxy="refused_requests",code="4xx"\} 2\n/,
+      );
+    });
+
+    test('without limits of the operator those of the node hold', async () => {
+      gateway = await startGateway(await contextOf());
+      const batch = Array.from({ length: 2500 }, (_, id) => ({ id, method: 'who' }));
+      const { status, text } = await get({ port: ports.http, body: batch });
+      expect([status, JSON.parse(text).length]).toEqual([200, 2500]);
     });
 
     test.each(['not json', '<html></html>', '"text"', '1'])(
@@ -418,7 +442,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     );
 
     test('a client that asks too often gets an error, and others do not', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
       const many = await Promise.all(
         Array.from({ length: 30 }, () =>
           get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' }),
@@ -484,10 +508,3 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
   });
 });
-
-const upgrade = {
-  connection: 'upgrade',
-  upgrade: 'websocket',
-  'sec-websocket-version': '13',
-  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-};

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { agreesToWebSocket } from '../../lib/node/testing/web-socket-server.ts';
+import { bytesOf, opcodes, readAllFrames } from './web-socket.ts';
 
 /** An RPC host of the test: JSON-RPC on a chain that the test moves. */
 export interface RpcHost {
@@ -13,6 +15,8 @@ export interface RpcHost {
   silent: boolean;
   /** Milliseconds before an answer to `slow`. */
   delay: number;
+  /** Messages of WebSockets, as they came. */
+  readonly messages: string[];
   /** Requests of clients that it has answered. */
   answered: number;
   /** Ends at once, with all its connections, as a killed host does. */
@@ -40,6 +44,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     forkedAt: Number.POSITIVE_INFINITY,
     silent: false,
     delay: 0,
+    messages: [],
     answered: 0,
     async start() {
       const http = createServer(async (request, response) => {
@@ -51,7 +56,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (request, socket) => {
-        agreesToWebSocket(request, socket, { 'x-host': name });
+        if (agreesToWebSocket(request, socket, { 'x-host': name })) serveMessages(host, request, socket);
       });
       servers = [http, websocket];
       await listen(http, ports.http);
@@ -64,6 +69,32 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     },
   };
   return host;
+}
+
+/** Answers messages one after the other, as the node does. */
+function serveMessages(host: RpcHost, request: IncomingMessage, socket: Duplex): void {
+  const parts: Buffer[] = [];
+  let turn = Promise.resolve();
+  readAllFrames(socket, ({ isLast, opcode, content }) => {
+    if (opcode === opcodes.close) return void socket.end(bytesOf(opcodes.close, content));
+    if (opcode === opcodes.ping) {
+      turn = turn.then(() => void socket.write(bytesOf(opcodes.pong, content)));
+    }
+    if (opcode >= opcodes.close) return;
+    parts.push(content);
+    if (!isLast) return;
+    const text = Buffer.concat(parts.splice(0)).toString();
+    host.messages.push(text);
+    turn = turn.then(async () => {
+      const body = JSON.parse(text) as Call | Call[];
+      const answers = await Promise.all([body].flat().map((call) => answerTo(host, call, request)));
+      const bytes = Buffer.from(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
+      // In two frames, with one in between that is none of the message.
+      socket.write(bytesOf(opcodes.text, bytes.subarray(0, 5), { isLast: false }));
+      socket.write(bytesOf(opcodes.ping, 'alive'));
+      socket.write(bytesOf(opcodes.continuation, bytes.subarray(5)));
+    });
+  });
 }
 
 interface Call {

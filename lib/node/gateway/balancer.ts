@@ -9,7 +9,14 @@ import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { unitSettings } from '../server/unit-settings.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
-import { acmeProgram, certificateFile, drainedFolder, gatewayFolder, gatewayProgram } from './paths.ts';
+import {
+  acmeProgram,
+  certificateFile,
+  drainedFolder,
+  gatewayFolder,
+  gatewayProgram,
+  messagesFolder,
+} from './paths.ts';
 import { gatewayFiles } from './render.ts';
 
 const program = readFileSync(new URL('../../../templates/host/gateway.sh', import.meta.url));
@@ -35,6 +42,7 @@ export function balancerServes({
     directory(dirname(gatewayFolder)),
     directory(gatewayFolder).mode(0o700),
     directory(drainedFolder),
+    directory(messagesFolder),
     directory(dirname(gatewayProgram)),
     file(gatewayProgram).content(program).mode(0o755),
     ...(isAcme ? [file(acmeProgram).content(acme).mode(0o755), placeholder(certificateFile(tls))] : []),

@@ -74,11 +74,23 @@ export const gatewaySchema = {
     .whole(1, 100_000)
     .default(5)
     .describe('Blocks that an RPC host may be behind the best one before it no longer serves'),
-  client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
-  client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
-  batch_requests: types.count
-    .default(100)
-    .describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  clients: z
+    .strictObject({
+      connections: types.count.default(1000).describe('Most connections of one client at a time'),
+      requests: types
+        .whole(1, 1_000_000)
+        .default(10_000)
+        .describe('Most requests of one client in a second: each one in a batch and in a WebSocket counts'),
+      batch: types.whole(1, 1_000_000).default(10_000).describe('Most requests in one batch'),
+      body: types
+        .whole(220_000, 5_000_000)
+        .default(220_000)
+        .describe(
+          'Most bytes of a request by HTTP, or of a message by WebSocket. Each is judged whole, so more takes memory and processor time',
+        ),
+    })
+    .prefault({})
+    .describe('Limits of each client: an IPv4 address, or an IPv6 /64'),
   least_serving: types
     .whole(0, 99_999)
     .optional()
