@@ -568,6 +568,7 @@ const table: readonly Row[] = [
   ['gateway.clients.connections', 9, ['gw role gateway']],
   ['gateway.clients.batch', 9, ['gw role gateway']],
   ['gateway.clients.body', 300_000, ['gw role gateway']],
+  ['gateway.trusted', { addresses: ['192.0.2.1'], client_in: 'PROXY' }, ['gw role gateway']],
   ['container_mtu', 1300, ['docker-compose.yml networks.default.driver_opts.com.docker.network.driver.mtu']],
   [
     'container_subnet',

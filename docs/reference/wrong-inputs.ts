@@ -30,6 +30,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['groups.rpc.rpc-1.become_password', 'hunter2'],
   ['groups.gateway', '{ rpc-1: null }'],
   ['groups.monitor', '{ db-1: null }'],
+  ['vars.gateway.clients', '{ requests: 0, batch: many }'],
+  ['vars.gateway.trusted', '{ addresses: [lb.example.org], client_in: X-Client }'],
   ['groups.rpc."rpc 2"', '{ address: 192.0.2.22 }'],
   ['groups.database.db-1.address', '127.0.0.1'],
   ['ansible_user', 'root'],

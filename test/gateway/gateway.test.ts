@@ -11,7 +11,7 @@ import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
-import { upgrade } from './web-socket.ts';
+import { openWebSocket, upgrade } from './web-socket.ts';
 
 const rpcPorts = { http: 28123, websocket: 28133 };
 const ports = { http: 28200, websocket: 28201, metrics: 28202, peers: 28203 };
@@ -456,6 +456,101 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         error: { code: -32005, message: 'more than 10 requests in a second' },
       });
       expect((await get({ port: ports.http, body: call('who'), from: '127.0.8.2' })).status).toBe(200);
+    });
+
+    describe('who the client is', () => {
+      const trusting = (client_in: string, addresses = ['127.0.6.1', '10.9.0.0/16']) =>
+        contextOf([
+          [['vars', 'gateway', 'trusted'], { addresses, client_in }],
+          [['vars', 'gateway', 'clients'], { requests: 10 }],
+        ]);
+      const seen = async (from: string, headers: Readonly<Record<string, string>>) => {
+        const { status, text } = await get({ port: ports.http, body: call('who'), from, headers });
+        return status === 200 ? JSON.parse(text).result.from : status;
+      };
+
+      test.each<[string, Readonly<Record<string, string>>, string]>([
+        ['X-Forwarded-For', { 'x-forwarded-for': '192.0.2.1' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, 192.0.2.1, 10.9.1.2' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '192.0.2.1, x' }, '127.0.6.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, x, 10.9.1.2' }, '10.9.1.2'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '2001:db8::1' }, '2001:db8::1'],
+        ['X-Forwarded-For', {}, '127.0.6.1'],
+        ['CF-Connecting-IP', { 'cf-connecting-ip': '192.0.2.1', 'x-forwarded-for': '1.2.3.4' }, '192.0.2.1'],
+      ])('%s %o of a trusted address names it, and of nobody else', async (header, headers, client) => {
+        gateway = await startGateway(await trusting(header));
+        expect(await seen('127.0.6.1', headers)).toBe(client);
+        expect(await seen('127.0.6.2', headers)).toBe('127.0.6.2');
+      });
+
+      test('limits and the host follow the client: by IPv6 /64, by HTTP and WebSocket', async () => {
+        gateway = await startGateway(await trusting('X-Forwarded-For'));
+        const from = (address: string) => ({ 'x-forwarded-for': address });
+        const hostsOf = async (address: string) => {
+          const sent = { port: ports.http, body: call('who'), from: '127.0.6.1', headers: from(address) };
+          return JSON.parse((await get(sent)).text).result?.host;
+        };
+        const first = await hostsOf('2001:db8::1');
+        expect(await hostsOf('2001:db8::2')).toBe(first);
+        const clients = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '2001:db8:0:1::1'];
+        const others = await Promise.all(clients.map(hostsOf));
+        expect(new Set([first, ...others]).size).toBeGreaterThan(1);
+        const open = (address: string) =>
+          openWebSocket(ports.websocket, { from: '127.0.6.1', headers: from(address) });
+        const batch = JSON.stringify(Array.from({ length: 11 }, () => call('who')));
+        for (const address of ['192.0.2.9', '2001:db8:0:9::1']) {
+          await until(async () => {
+            const client = await open(address);
+            onTestFinished(() => void client.socket.destroy());
+            client.say(batch);
+            const frame = await client.next();
+            expect(String(frame?.content)).toContain('more than 10 requests in a second');
+            return (await seen('127.0.6.1', from(address.replace('::1', '::2')))) === 429;
+          }, 'the limit is that of the client');
+        }
+        expect(await seen('127.0.6.1', from('192.0.2.8'))).toBe('192.0.2.8');
+      });
+
+      test('the PROXY protocol is taken from a trusted address, and is no request of others', async () => {
+        gateway = await startGateway(await trusting('PROXY'));
+        const ask = (from: string, line: string) =>
+          new Promise<string>((resolve) => {
+            const socket = connect({ host: '127.0.0.1', port: ports.http, localAddress: from });
+            let text = '';
+            socket.on('error', () => {}).on('close', () => resolve(text));
+            socket.on('data', (part) => {
+              text += part;
+            });
+            const body = JSON.stringify(call('who'));
+            socket.write(
+              `${line}POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+            );
+          });
+        const line = 'PROXY TCP4 192.0.2.1 192.0.2.99 1234 443\r\n';
+        expect(await ask('127.0.6.1', line)).toContain('"from":"192.0.2.1"');
+        expect(await ask('127.0.6.2', line)).toContain('HTTP/1.1 400');
+        expect(await ask('127.0.6.2', '')).toContain('"from":"127.0.6.2"');
+        expect(await ask('127.0.6.1', '')).toBe('');
+      });
+
+      test('connections of a trusted address do not count, and those of its clients do', async () => {
+        const context = await contextOf([
+          [['vars', 'gateway', 'trusted'], { addresses: ['127.0.6.1'], client_in: 'X-Forwarded-For' }],
+          [['vars', 'gateway', 'clients'], { connections: 2 }],
+        ]);
+        gateway = await startGateway(context);
+        const open = async (address: string) => {
+          const headers = { 'x-forwarded-for': address };
+          const client = await openWebSocket(ports.websocket, { from: '127.0.6.1', headers });
+          onTestFinished(() => void client.socket.destroy());
+          return client.status;
+        };
+        const clients = ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.1'];
+        const statuses = [];
+        for (const address of clients) statuses.push(await open(address));
+        expect(statuses).toEqual([101, 101, 101, 101, 429]);
+      });
     });
 
     test('TLS with the given certificate', async () => {

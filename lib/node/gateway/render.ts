@@ -6,6 +6,7 @@ import type { RenderContext } from '../render/render-context.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
+import { connectionRules, requestRules } from './client-rules.ts';
 import { certificateFile, chroot, gatewayFolder } from './paths.ts';
 import { rulesFile } from './rules.ts';
 
@@ -95,7 +96,6 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     others: peers(() => challengePort),
   };
   const clients = firewall.json_rpc;
-  const rpc = hostsIn(hosts, 'rpc');
   return {
     name: host.name,
     most_behind: String(gateway.most_behind),
@@ -117,18 +117,23 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
     peers: peers(({ vars: { gateway: own } }) => own.peers),
     gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
+    connection_rules: indented(4, connectionRules(gateway)),
+    request_rules: indented(4, requestRules(gateway)),
+    ...serversOf(hostsIn(hosts, 'rpc')),
+  };
+}
+
+/** The RPC hosts, in each place that names them. */
+function serversOf(rpc: Hosts): Readonly<Record<string, string>> {
+  const byFilter = ({ name }: Hosts[number]) => `${messageSocket('', name)} send-proxy-v2`;
+  const binds = rpc.map(({ name }) => {
+    const address = messageSocket(chroot, name);
+    return `bind ${address} name ${name} accept-proxy mode 600 user haproxy`;
+  });
+  return {
     http_servers: indented(4, serverLines(rpc, addressOf('rpc_http'))),
-    websocket_servers: indented(
-      4,
-      serverLines(rpc, ({ name }) => `${messageSocket('', name)} send-proxy-v2`),
-    ),
-    message_binds: indented(
-      4,
-      rpc.map(({ name }) => {
-        const address = messageSocket(chroot, name);
-        return `bind ${address} name ${name} accept-proxy mode 600 user haproxy`;
-      }),
-    ),
+    websocket_servers: indented(4, serverLines(rpc, byFilter)),
+    message_binds: indented(4, binds),
     message_servers: indented(4, serverLines(rpc, addressOf('rpc_websocket'))),
   };
 }

@@ -98,6 +98,25 @@ test.each<[string, Changes, string[]]>([
     ],
   ],
   [
+    'trust in everybody',
+    [[['vars', 'gateway'], { trusted: { addresses: ['10.0.0.0/8', '::/0'], client_in: 'PROXY' } }]],
+    [
+      'gateway.trusted.addresses has ::/0: everybody there could be any client (name the addresses of your load balancer or CDN alone)',
+    ],
+  ],
+  [
+    'a trusted name',
+    [[['vars', 'gateway'], { trusted: { addresses: ['lb.example'], client_in: 'X-Forwarded-For' } }]],
+    ['gateway.trusted.addresses.0 must be an IP address, or a network such as 10.0.0.0/8'],
+  ],
+  [
+    'trust in a header that no proxy writes',
+    [[['vars', 'gateway'], { trusted: { addresses: ['10.0.0.9'], client_in: 'X-Client' } }]],
+    [
+      'gateway.trusted.client_in must be one of PROXY, X-Forwarded-For, CF-Connecting-IP, True-Client-IP, X-Real-IP',
+    ],
+  ],
+  [
     'an address by ACME',
     [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['b.example', '10.0.0.9'] } }]],
     ['gateway.tls.names: 10.0.0.9 is an address, and certbot gets certificates for names alone'],

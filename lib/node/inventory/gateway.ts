@@ -34,6 +34,7 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
     const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
     yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
   }
+  yield* trustFaults(vars.gateway.trusted?.addresses ?? []);
   const path = ['gateway', 'shared'];
   const own = vars.gateway.shared?.address;
   const [first, ...others] = hosts.filter(isGateway);
@@ -53,6 +54,18 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
       path: [...path, 'address'],
       what: `gateway.shared.address ${own} is the address of ${taken.name}`,
       hint,
+    };
+  }
+}
+
+/** Whoever is trusted can be any client. */
+function* trustFaults(addresses: readonly string[]): Generator<Fault> {
+  for (const [at, address] of addresses.entries()) {
+    if (!/\/[0-7]$/.test(address)) continue;
+    yield {
+      path: ['gateway', 'trusted', 'addresses', String(at)],
+      what: `gateway.trusted.addresses has ${address}: everybody there could be any client`,
+      hint: 'name the addresses of your load balancer or CDN alone',
     };
   }
 }

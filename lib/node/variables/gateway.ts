@@ -57,6 +57,30 @@ const shared = z.strictObject({
   ).describe('Network interface of the address'),
 });
 
+const clients = z.strictObject({
+  connections: types.count.default(1000).describe('Most connections of one client at a time'),
+  requests: types
+    .whole(1, 1_000_000)
+    .default(10_000)
+    .describe('Most requests of one client in a second: each one in a batch and in a WebSocket counts'),
+  batch: types.whole(1, 1_000_000).default(10_000).describe('Most requests in one batch'),
+  body: types
+    .whole(220_000, 5_000_000)
+    .default(220_000)
+    .describe(
+      'Most bytes of a request by HTTP, or of a message by WebSocket. Each is judged whole, so more takes memory and processor time',
+    ),
+});
+
+const trusted = z.strictObject({
+  addresses: types.ipNetworks
+    .min(1)
+    .describe('Addresses and networks of your load balancer or CDN, from which connections come'),
+  client_in: z
+    .enum(['PROXY', 'X-Forwarded-For', 'CF-Connecting-IP', 'True-Client-IP', 'X-Real-IP'])
+    .describe('Where they name the client: PROXY is the PROXY protocol, the others are headers'),
+});
+
 /** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
 export const challengePort = 80;
 
@@ -74,23 +98,12 @@ export const gatewaySchema = {
     .whole(1, 100_000)
     .default(5)
     .describe('Blocks that an RPC host may be behind the best one before it no longer serves'),
-  clients: z
-    .strictObject({
-      connections: types.count.default(1000).describe('Most connections of one client at a time'),
-      requests: types
-        .whole(1, 1_000_000)
-        .default(10_000)
-        .describe('Most requests of one client in a second: each one in a batch and in a WebSocket counts'),
-      batch: types.whole(1, 1_000_000).default(10_000).describe('Most requests in one batch'),
-      body: types
-        .whole(220_000, 5_000_000)
-        .default(220_000)
-        .describe(
-          'Most bytes of a request by HTTP, or of a message by WebSocket. Each is judged whole, so more takes memory and processor time',
-        ),
-    })
-    .prefault({})
-    .describe('Limits of each client: an IPv4 address, or an IPv6 /64'),
+  clients: clients.prefault({}).describe('Limits of each client: an IPv4 address, or an IPv6 /64'),
+  trusted: trusted
+    .optional()
+    .describe(
+      'Who may say which client a connection or request is from; default: nobody, so a client is its TCP address',
+    ),
   least_serving: types
     .whole(0, 99_999)
     .optional()
