@@ -31,6 +31,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['groups.gateway', '{ rpc-1: null }'],
   ['groups.monitor', '{ db-1: null }'],
   ['vars.gateway.clients', '{ requests: 0, batch: many }'],
+  ['vars.gateway.methods', '{ deny: [eth call], limits: { eth_getLogs: many } }'],
+  ['vars.gateway.keys', '{ alice: { key: hunter2 } }'],
   ['vars.gateway.trusted', '{ addresses: [lb.example.org], client_in: X-Client }'],
   ['groups.rpc."rpc 2"', '{ address: 192.0.2.22 }'],
   ['groups.database.db-1.address', '127.0.0.1'],

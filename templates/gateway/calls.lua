@@ -183,9 +183,52 @@ local function refusal(list, kind, code, message, ...)
   return nil, { kind = kind, id = list and id_of(list) or "null", code = code, message = string.format(message, ...) }
 end
 
-local function within_rate(list, number, count)
-  if count(0, number, rules.requests) <= rules.requests then return list end
-  return refusal(list[1] and list, "requests", -32005, "more than %d requests in a second", rules.requests)
+-- Names of methods, in which * stands for any characters, as patterns of Lua. The node knows a method in one case alone.
+local function patterns(names)
+  local list = {}
+  for place, name in ipairs(names) do list[place] = "^" .. name:lower():gsub("%*", ".*") .. "$" end
+  return list
+end
+
+local function matches(list, method)
+  for _, pattern in ipairs(list) do
+    if find(method, pattern) then return true end
+  end
+  return false
+end
+
+for _, who in pairs(rules.keys) do
+  who.allows, who.denies = who.allow and patterns(who.allow), patterns(who.deny)
+end
+for _, limit in ipairs(rules.limits) do limit.patterns = patterns({ limit.method }) end
+local heavy = patterns(rules.heavy)
+
+-- The first method of a list that a client may not use, or nil.
+local function forbidden(list, who)
+  for _, call in ipairs(list) do
+    local method = call.method:lower()
+    if (who.allows and not matches(who.allows, method)) or matches(who.denies, method) then return call.method end
+  end
+end
+
+-- The limit of a method, or of several by one name, that the calls exceed; nil without one.
+local function exceeded(list, count)
+  for index, limit in ipairs(rules.limits) do
+    local number = 0
+    for _, call in ipairs(list) do
+      if matches(limit.patterns, call.method:lower()) then number = number + 1 end
+    end
+    if number > 0 and count(index, number, limit.most) > limit.most then return limit end
+  end
+end
+
+local function within_rate(list, number, who, count)
+  if count(0, number, who.requests) <= who.requests then return list end
+  return refusal(list[1] and list, "requests", -32005, "more than %d requests in a second", who.requests)
+end
+
+local function rules_of(key)
+  return rules.keys[key or ""]
 end
 
 -- Counts calls of a client in the table that HAProxy tracks as sc2, and no more of them than refuse a request.
@@ -197,19 +240,41 @@ function calls.counter(txn)
 end
 
 -- Judges a body. `count(index, number, most)` counts calls of the client, and returns how many they are in a second, with these.
--- Returns the calls and their id, or nil, and what refuses them: kind, code and message of the error, and id.
-function calls.judge(body, count)
-  local list = calls.read(body)
+-- `key` is the name of the client's API key, if it has one. Returns the calls and their id, and whether one of them is heavy; or nil,
+-- and what refuses them: kind, code and message of the error, and id.
+function calls.judge(body, key, count)
+  local list, who = calls.read(body), rules_of(key)
   if not list then return refusal(nil, "unreadable", -32700, "this is not a JSON-RPC request") end
   list.id = id_of(list)
-  if #list > rules.batch then
-    return refusal(list, "batch", -32005, "a batch of more than %d requests", rules.batch)
+  if #list > who.batch then
+    return refusal(list, "batch", -32005, "a batch of more than %d requests", who.batch)
   end
   -- An empty batch is a request, too.
-  return within_rate(list, math.max(1, #list), count)
+  local within, over = within_rate(list, math.max(1, #list), who, count)
+  if not within then return nil, over end
+  local method = forbidden(list, who)
+  if method then
+    local name = find(method, "^[%w_]+$") and #method <= 64 and method or "of this name"
+    return refusal(list, "method", -32601, "the method %s is not offered", name)
+  end
+  local limit = exceeded(list, count)
+  if limit then
+    return refusal(list, "method_requests", -32005, "more than %d requests of %s in a second", limit.most, limit.method)
+  end
+  for _, call in ipairs(list) do
+    list.heavy = list.heavy or matches(heavy, call.method:lower())
+  end
+  return list
+end
+
+-- A message of a WebSocket. Its host serves it alone, and that is none for heavy methods.
+function calls.judge_message(body, key, count)
+  local list, over = calls.judge(body, key, count)
+  if not list or not list.heavy then return list, over end
+  return refusal(list, "method", -32601, "this method is offered by HTTP alone")
 end
 
 -- A request without a body, such as that of a browser before its first call, counts as a call.
-function calls.without_body(count)
-  return within_rate({ id = "null", is_batch = true }, 1, count)
+function calls.without_body(key, count)
+  return within_rate({ id = "null", is_batch = true }, 1, rules_of(key), count)
 end

@@ -235,12 +235,17 @@ core.register_task(function()
   end
 end)
 
+-- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
+local function is_for(host, heavy)
+  return (rules.heavy_hosts[host.name] or false) == heavy
+end
+
 -- The next host in turn that serves, at a height or above; with `since`, only one whose own turn in a run has ended after that.
-local function next_host(height, since)
+local function next_host(height, heavy, since)
   for _ = 1, #hosts do
     turn = turn % #hosts + 1
     local host = hosts[turn]
-    if host.serving and host.height >= height and (not since or (host.renewed or 0) > since) then return host end
+    if host.serving and is_for(host, heavy) and host.height >= height and (not since or (host.renewed or 0) > since) then return host end
   end
 end
 
@@ -271,11 +276,11 @@ local function place_websocket(host, floor)
   if not takes_turns(true) or (host and host.serving and (host.renewed or 0) > since) then return host end
   local renewed
   repeat
-    renewed = next_host(floor, since)
+    renewed = next_host(floor, false, since)
     if renewed then return renewed end
     core.msleep(100)
   until now() >= limit or not takes_turns()
-  return next_host(floor, since) or (host and host.serving and host or nil)
+  return next_host(floor, false, since) or (host and host.serving and host or nil)
 end
 
 -- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
@@ -285,15 +290,18 @@ core.register_action("place", { "http-req" }, function(txn)
   while not judged and now() < limit do core.msleep(20) end
   local host = by_id[tostring(txn:get_var("txn.had"))]
   local floor = txn:get_var("txn.seen") or 0
+  -- HAProxy gives a number for a truth.
+  local heavy = txn:get_var("txn.heavy") ~= nil
+  if host and not is_for(host, heavy) then host = nil end
   if host and not host.serving then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
   if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
   while not host do
-    host = next_host(floor)
+    host = next_host(floor, heavy)
     if not host then
-      if not next_host(0) then return end
+      if not next_host(0, heavy) then return end
       if now() >= limit then floor = 0 else core.msleep(50) end
     end
   end

@@ -99,7 +99,7 @@ function Messages:finish(txn, channel, start)
   end
   local mask, size = self.parts[1].mask, self.held
   self.parts, self.held, self.length = {}, 0, 0
-  local list, refusal = calls.judge(table.concat(texts), calls.counter(txn))
+  local list, refusal = calls.judge_message(table.concat(texts), txn:get_var("sess.key"), calls.counter(txn))
   if list then return size end
   txn.f:sc_inc_gpc0(0)
   self.asked = self.asked + 1

@@ -36,7 +36,8 @@ async function readByGateway(bodies: readonly Buffer[]): Promise<(string[] | und
   await writeFile(join(folder, 'bodies'), Buffer.concat(bodies.flatMap((body) => [length(body), body])));
   await writeFile(join(folder, 'reader.lua'), reader(folder));
   const calls = fileURLToPath(new URL('../../templates/gateway/calls.lua', import.meta.url));
-  const settings = `global\n  lua-load ${calls}\n  lua-load ${folder}/reader.lua\n
+  await writeFile(join(folder, 'rules.lua'), 'rules = { keys = {}, limits = {}, heavy = {} }');
+  const settings = `global\n  lua-load ${folder}/rules.lua\n  lua-load ${calls}\n  lua-load ${folder}/reader.lua\n
     listen none\n  mode http\n  timeout client 1s\n  timeout server 1s\n  timeout connect 1s\n  bind unix@${folder}/none\n`;
   await writeFile(join(folder, 'haproxy.cfg'), settings);
   await promisify(execFile)('haproxy', ['-c', '-f', join(folder, 'haproxy.cfg')]);

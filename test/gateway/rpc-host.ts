@@ -17,6 +17,8 @@ export interface RpcHost {
   delay: number;
   /** Messages of WebSockets, as they came. */
   readonly messages: string[];
+  /** The head of each request, as it came. */
+  readonly seen: string[];
   /** Requests of clients that it has answered. */
   answered: number;
   /** Ends at once, with all its connections, as a killed host does. */
@@ -45,9 +47,11 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     silent: false,
     delay: 0,
     messages: [],
+    seen: [],
     answered: 0,
     async start() {
       const http = createServer(async (request, response) => {
+        host.seen.push(headOf(request));
         const body = JSON.parse(await textOf(request)) as Call | Call[];
         if (host.silent) return;
         const answer = Array.isArray(body)
@@ -56,6 +60,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (request, socket) => {
+        host.seen.push(headOf(request));
         if (agreesToWebSocket(request, socket, { 'x-host': name })) serveMessages(host, request, socket);
       });
       servers = [http, websocket];
@@ -134,6 +139,10 @@ function resultOf(
 
 function hex(number: number): string {
   return `0x${number.toString(16)}`;
+}
+
+function headOf({ method, url, rawHeaders }: IncomingMessage): string {
+  return `${method} ${url} ${rawHeaders.join(' ')}`;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -15,6 +15,7 @@ import {
   drainedFolder,
   gatewayFolder,
   gatewayProgram,
+  keysFile,
   messagesFolder,
 } from './paths.ts';
 import { gatewayFiles } from './render.ts';
@@ -50,12 +51,25 @@ export function balancerServes({
     directory(dirname(dropIn)),
     file(dropIn).content(`[Service]\nEnvironment=CONFIG=${gatewayFolder}/haproxy.cfg\n`),
     runsWith(files, hash, metrics),
+    ...(vars.gateway.keys.length === 0 ? [withoutKeys] : []),
     eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
       seconds: servesWithin,
       hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,
     }),
   ];
 }
+
+/** The names of keys do not stay behind the last key. */
+const withoutKeys: Resource = {
+  name: 'no API key is left',
+  changes: () => [fileChange(keysFile)],
+  async check(host) {
+    const differences = (await host.stat(keysFile))
+      ? [{ what: keysFile, was: 'a file', wanted: 'absent' }]
+      : [];
+    return driftOf(differences, [command`rm -f ${keysFile}`]);
+  },
+};
 
 /**
  * HAProxy does not start without a certificate, and certbot gets one through HAProxy: role

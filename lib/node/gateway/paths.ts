@@ -3,6 +3,9 @@ import { product } from '../server/product.ts';
 /** Folder of HAProxy's files on a gateway, beside the distribution's own /etc/haproxy. */
 export const gatewayFolder = `/etc/${product}/gateway`;
 
+/** Names of API keys by their SHA-256, where there are any. */
+export const keysFile = `${gatewayFolder}/keys.map`;
+
 /** HAProxy sees only this folder once it runs. */
 export const chroot = '/var/lib/haproxy';
 

@@ -7,7 +7,8 @@ import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { connectionRules, requestRules } from './client-rules.ts';
-import { certificateFile, chroot, gatewayFolder } from './paths.ts';
+import { keyNames, keyRules } from './key-rules.ts';
+import { certificateFile, chroot, gatewayFolder, keysFile } from './paths.ts';
 import { rulesFile } from './rules.ts';
 
 /** A file of the gateway. */
@@ -37,19 +38,25 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
     path: `${gatewayFolder}/${name}`,
     content: template(name),
   }));
-  const rules = { path: `${gatewayFolder}/rules.lua`, content: rulesFile(context.vars.gateway) };
+  const rules = {
+    path: `${gatewayFolder}/rules.lua`,
+    content: rulesFile({ gateway: context.vars.gateway, hosts: context.hosts }),
+  };
   const pem = tls && 'key' in tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
   const values = valuesOf(context);
   const lua = [...scripts, rules];
+  const keys = keyNames(context.vars.gateway);
   const parts = [
     filled('haproxy.cfg', { ...values, hash: '' }),
     ...lua.map(({ content }) => content),
     pem || '',
+    keys,
   ];
   const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
   const files: GatewayFile[] = [
     { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
     ...lua,
+    ...(keys === '' ? [] : [{ path: keysFile, content: secretContent(keys, /./) }]),
     // Every line of it may be the key's.
     ...(pem ? [{ path: certificateFile(tls), content: secretContent(pem, /./) }] : []),
   ];
@@ -96,6 +103,9 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     others: peers(() => challengePort),
   };
   const clients = firewall.json_rpc;
+  // Of all calls, and of each limit of methods.
+  const counters = String(1 + Object.keys(gateway.methods.limits).length);
+  const ofKeys = keyRules(gateway, counters);
   return {
     name: host.name,
     most_behind: String(gateway.most_behind),
@@ -119,13 +129,15 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
     connection_rules: indented(4, connectionRules(gateway)),
     request_rules: indented(4, requestRules(gateway)),
-    ...serversOf(hostsIn(hosts, 'rpc')),
+    ...ofKeys,
+    counters,
+    ...serversOf(hostsIn(hosts, 'rpc'), ofKeys.key_option),
   };
 }
 
 /** The RPC hosts, in each place that names them. */
-function serversOf(rpc: Hosts): Readonly<Record<string, string>> {
-  const byFilter = ({ name }: Hosts[number]) => `${messageSocket('', name)} send-proxy-v2`;
+function serversOf(rpc: Hosts, keyOption: string): Readonly<Record<string, string>> {
+  const byFilter = ({ name }: Hosts[number]) => `${messageSocket('', name)} send-proxy-v2${keyOption}`;
   const binds = rpc.map(({ name }) => {
     const address = messageSocket(chroot, name);
     return `bind ${address} name ${name} accept-proxy mode 600 user haproxy`;

@@ -26,6 +26,12 @@ async function problemsOf(changes: Changes): Promise<string[]> {
   });
 }
 
+beforeAll(() => {
+  process.env.GATEWAY_KEY = 'k'.repeat(32);
+  process.env.GATEWAY_SHORT = 'k'.repeat(19);
+  process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
+});
+
 test('gateways need no database and no prover of their own', async () => {
   expect(await problemsOf([])).toEqual([]);
   const { hosts } = await loadDeployment(await labDeployment(gateways));
@@ -114,6 +120,70 @@ test.each<[string, Changes, string[]]>([
     [[['vars', 'gateway'], { trusted: { addresses: ['10.0.0.9'], client_in: 'X-Client' } }]],
     [
       'gateway.trusted.client_in must be one of PROXY, X-Forwarded-For, CF-Connecting-IP, True-Client-IP, X-Real-IP',
+    ],
+  ],
+  [
+    'heavy methods without a server for them',
+    [[['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }]],
+    [
+      'gateway.methods.heavy has no use: no RPC server is for them (give one of them methods: heavy, or leave it out)',
+    ],
+  ],
+  [
+    'a server for heavy methods without any',
+    [[['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }]],
+    [
+      'rpc-2 would get no request: gateway.methods.heavy names no method (name methods in gateway.methods.heavy, such as debug_*, or leave out methods: heavy)',
+    ],
+  ],
+  [
+    'servers for heavy methods alone',
+    [
+      [['vars', 'methods'], 'heavy'],
+      [['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }],
+    ],
+    ['no RPC server is left for methods that are not heavy (add one)'],
+  ],
+  [
+    'heavy methods for a gateway',
+    [[['groups', 'gateway', 'gw-1', 'vars'], { methods: 'heavy' }]],
+    ['methods of gw-1 has no use: it is no RPC server (give it to hosts in group rpc)'],
+  ],
+  [
+    'a method that has other characters',
+    [[['vars', 'gateway'], { methods: { deny: ['eth call'] } }]],
+    [
+      'gateway.methods.deny.0 must be the name of a method, such as eth_call or debug_*, in which * stands for any characters',
+    ],
+  ],
+  [
+    'a required key without keys',
+    [[['vars', 'gateway'], { key_required: true }]],
+    ['gateway.key_required lets nobody in: there is no key (name keys in gateway.keys, or leave it out)'],
+  ],
+  [
+    'keys that are short, equal, of other characters or not there',
+    [
+      [
+        ['vars', 'gateway'],
+        {
+          keys: {
+            a: { key: 'env:GATEWAY_KEY' },
+            b: { key: 'env:GATEWAY_KEY' },
+            c: { key: 'env:GATEWAY_SHORT' },
+            d: { key: 'env:GATEWAY_OTHER' },
+            e: { key: 'env:GATEWAY_NONE' },
+          },
+        },
+      ],
+    ],
+    [
+      expect.stringContaining('gateway.keys.b.key is that of a, too'),
+      'gateway.keys.c.key (from environment variable GATEWAY_SHORT) is too short: at least 20 characters (make one: openssl rand -hex 32)',
+      expect.stringMatching(
+        /^gateway\.keys\.d\.key \(from environment variable GATEWAY_OTHER\) has a character that is not allowed: .* \(make one: openssl rand -hex 32\)$/,
+      ),
+      expect.stringContaining('GATEWAY_NONE'),
     ],
   ],
   [

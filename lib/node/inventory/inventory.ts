@@ -10,12 +10,14 @@ import { isMonitor } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
 import type {
   AcmeCertificate,
+  ApiKey,
   Certificate,
   RawVariables,
   SnapshotFiles,
   Variables,
 } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
+import { readKeys } from './api-keys.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
@@ -60,7 +62,8 @@ export async function loadDeployment(
     const passwords = await readPasswords(inventory, host, problems);
     const receivers = await readReceivers(inventory, host, problems);
     const certificate = await readCertificate(inventory, host, problems);
-    return [host, { passwords, receivers, certificate, backup, replica, files: snapshots[i] }] as const;
+    const keys = await readKeys(inventory, host, problems);
+    return [host, { passwords, receivers, certificate, keys, backup, replica, files: snapshots[i] }] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -79,6 +82,7 @@ interface Secrets {
   readonly passwords: Passwords;
   readonly receivers: readonly Receiver[];
   readonly certificate: Certificate | AcmeCertificate | undefined;
+  readonly keys: readonly ApiKey[];
   readonly backup: Secret | undefined;
   readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
@@ -143,7 +147,7 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
   };
   const monitoring = { ...host.vars.monitoring, receivers: [...own.receivers] };
   const { tls, ...plain } = host.vars.gateway;
-  const gateway = { ...plain, ...(certificate && { tls: certificate }) };
+  const gateway = { ...plain, ...(certificate && { tls: certificate }), keys: own.keys };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
   const copying = <T extends { readonly password?: unknown }>(
     { password: _, ...rest }: T,

@@ -81,6 +81,56 @@ const trusted = z.strictObject({
     .describe('Where they name the client: PROXY is the PROXY protocol, the others are headers'),
 });
 
+const method = matching(
+  /^[A-Za-z0-9_*]{1,64}$/,
+  'must be the name of a method, such as eth_call or debug_*, in which * stands for any characters',
+  'method',
+);
+
+const allow = z.array(method).min(1).optional();
+const deny = z.array(method);
+
+/** HAProxy counts up to 100 things of a client. */
+const mostLimits = 50;
+
+const methods = z.strictObject({
+  allow: allow.describe('Methods that clients may use; default: all that the node offers'),
+  deny: deny.default([]).describe('Methods that clients may not use, also of those in `allow`'),
+  limits: z
+    .record(method, types.whole(1, 1_000_000))
+    .refine((limits) => Object.keys(limits).length <= mostLimits, `may have at most ${mostLimits} methods`)
+    .default({})
+    .describe(
+      'Most requests of one client in a second, by method: those of a name with * are counted together',
+    ),
+  heavy: z
+    .array(method)
+    .default([])
+    .describe('Methods for the RPC servers with `methods: heavy`, which get no others'),
+});
+
+const key = z.strictObject({
+  key: secretReferenceSchema.describe(`Where the key is: ${secretReferenceKinds}`),
+  requests: types
+    .whole(1, 1_000_000)
+    .optional()
+    .describe('Most requests with this key in a second; default: `clients.requests`'),
+  batch: types
+    .whole(1, 1_000_000)
+    .optional()
+    .describe('Most requests in one batch; default: `clients.batch`'),
+  methods: z
+    .strictObject({
+      allow: allow.describe('In place of `methods.allow`'),
+      deny: deny.optional().describe('In place of `methods.deny`'),
+    })
+    .optional()
+    .describe('Methods of this key; default: those of all clients'),
+});
+
+/** HAProxy's table of keys has room for more. */
+const mostKeys = 10_000;
+
 /** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
 export const challengePort = 80;
 
@@ -104,6 +154,16 @@ export const gatewaySchema = {
     .describe(
       'Who may say which client a connection or request is from; default: nobody, so a client is its TCP address',
     ),
+  methods: methods.prefault({}).describe('Methods that clients may use'),
+  keys: z
+    .record(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be a name of letters, digits and _ . -', 'name'), key)
+    .refine((keys) => Object.keys(keys).length <= mostKeys, `may have at most ${mostKeys} keys`)
+    .default({})
+    .describe('API keys by the names of those who have them; default: none'),
+  key_required: z
+    .boolean()
+    .default(false)
+    .describe('Whether clients without a key are refused, where there are keys'),
   least_serving: types
     .whole(0, 99_999)
     .optional()
