@@ -611,6 +611,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'gateway.methods.heavy': 'test/gateway/methods.test.ts',
   'gateway.keys': 'test/gateway/keys.test.ts',
   'gateway.key_required': 'test/gateway/keys.test.ts',
+  'gateway.fallback': 'test/gateway/fallback.test.ts',
   methods: 'lib/node/gateway/rules.ts',
   'gateway.least_serving': 'lib/node/gateway/drain.test.ts',
   'gateway.drain_seconds': 'lib/node/gateway/drain.test.ts',

@@ -13,6 +13,7 @@ import {
   acmeProgram,
   certificateFile,
   drainedFolder,
+  fallbackFile,
   gatewayFolder,
   gatewayProgram,
   keysFile,
@@ -51,7 +52,8 @@ export function balancerServes({
     directory(dirname(dropIn)),
     file(dropIn).content(`[Service]\nEnvironment=CONFIG=${gatewayFolder}/haproxy.cfg\n`),
     runsWith(files, hash, metrics),
-    ...(vars.gateway.keys.length === 0 ? [withoutKeys] : []),
+    ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
+    ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
     eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
       seconds: servesWithin,
       hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,
@@ -59,17 +61,17 @@ export function balancerServes({
   ];
 }
 
-/** The names of keys do not stay behind the last key. */
-const withoutKeys: Resource = {
-  name: 'no API key is left',
-  changes: () => [fileChange(keysFile)],
-  async check(host) {
-    const differences = (await host.stat(keysFile))
-      ? [{ what: keysFile, was: 'a file', wanted: 'absent' }]
-      : [];
-    return driftOf(differences, [command`rm -f ${keysFile}`]);
-  },
-};
+/** A secret does not stay behind after it is gone from the inventory. */
+function without(what: string, path: string): Resource {
+  return {
+    name: `no ${what} is left`,
+    changes: () => [fileChange(path)],
+    async check(host) {
+      const differences = (await host.stat(path)) ? [{ what: path, was: 'a file', wanted: 'absent' }] : [];
+      return driftOf(differences, [command`rm -f ${path}`]);
+    },
+  };
+}
 
 /**
  * HAProxy does not start without a certificate, and certbot gets one through HAProxy: role

@@ -6,6 +6,9 @@ export const gatewayFolder = `/etc/${product}/gateway`;
 /** Names of API keys by their SHA-256, where there are any. */
 export const keysFile = `${gatewayFolder}/keys.map`;
 
+/** The path at a provider, where one is the fallback. */
+export const fallbackFile = `${gatewayFolder}/fallback.map`;
+
 /** HAProxy sees only this folder once it runs. */
 export const chroot = '/var/lib/haproxy';
 

@@ -7,8 +7,9 @@ import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { connectionRules, requestRules } from './client-rules.ts';
+import { fallbackPath, fallbackRules } from './fallback-rules.ts';
 import { keyNames, keyRules } from './key-rules.ts';
-import { certificateFile, chroot, gatewayFolder, keysFile } from './paths.ts';
+import { certificateFile, chroot, fallbackFile, gatewayFolder, keysFile } from './paths.ts';
 import { rulesFile } from './rules.ts';
 
 /** A file of the gateway. */
@@ -33,7 +34,6 @@ const roomForHeaders = 42_144;
  * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
-  const { tls } = context.vars.gateway;
   const scripts = ['fleet.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
     path: `${gatewayFolder}/${name}`,
     content: template(name),
@@ -42,25 +42,29 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
     path: `${gatewayFolder}/rules.lua`,
     content: rulesFile({ gateway: context.vars.gateway, hosts: context.hosts }),
   };
-  const pem = tls && 'key' in tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
   const values = valuesOf(context);
   const lua = [...scripts, rules];
-  const keys = keyNames(context.vars.gateway);
-  const parts = [
-    filled('haproxy.cfg', { ...values, hash: '' }),
-    ...lua.map(({ content }) => content),
-    pem || '',
-    keys,
+  const secrets = secretFiles(context.vars.gateway);
+  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...lua.map(({ content }) => content)];
+  const all = [...parts, ...secrets.map(({ content }) => content.text)].join('\0');
+  const hash = createHash('sha256').update(all).digest('hex').slice(0, 16);
+  const main = { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) };
+  return { files: [main, ...lua, ...secrets], hash };
+}
+
+/** Of each file every line may be a secret. */
+function secretFiles(gateway: Variables['gateway']): { path: string; content: Content }[] {
+  const { tls } = gateway;
+  const texts: [path: string, text: string][] = [
+    [keysFile, keyNames(gateway)],
+    [fallbackFile, fallbackPath(gateway)],
   ];
-  const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
-  const files: GatewayFile[] = [
-    { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
-    ...lua,
-    ...(keys === '' ? [] : [{ path: keysFile, content: secretContent(keys, /./) }]),
-    // Every line of it may be the key's.
-    ...(pem ? [{ path: certificateFile(tls), content: secretContent(pem, /./) }] : []),
-  ];
-  return { files, hash };
+  if (tls && 'key' in tls) {
+    texts.push([certificateFile(tls), `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`]);
+  }
+  return texts
+    .filter(([, text]) => text !== '')
+    .map(([path, text]) => ({ path, content: secretContent(text, /./) }));
 }
 
 /**
@@ -130,6 +134,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     connection_rules: indented(4, connectionRules(gateway)),
     request_rules: indented(4, requestRules(gateway)),
     ...ofKeys,
+    ...fallbackRules(gateway),
     counters,
     ...serversOf(hostsIn(hosts, 'rpc'), ofKeys.key_option),
   };

@@ -28,6 +28,7 @@ async function problemsOf(changes: Changes): Promise<string[]> {
 
 beforeAll(() => {
   process.env.GATEWAY_KEY = 'k'.repeat(32);
+  process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
   process.env.GATEWAY_SHORT = 'k'.repeat(19);
   process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
 });
@@ -184,6 +185,25 @@ test.each<[string, Changes, string[]]>([
         /^gateway\.keys\.d\.key \(from environment variable GATEWAY_OTHER\) has a character that is not allowed: .* \(make one: openssl rand -hex 32\)$/,
       ),
       expect.stringContaining('GATEWAY_NONE'),
+    ],
+  ],
+  [
+    'a key whose owner has no name',
+    [[['vars', 'gateway'], { keys: { 'a b': { key: 'env:GATEWAY_KEY' } } }]],
+    [expect.stringContaining(' must be a name of letters, digits and _ . -')],
+  ],
+  [
+    'a fallback that is no web address',
+    [[['vars', 'gateway'], { fallback: 'env:GATEWAY_KEY' }]],
+    [
+      'gateway.fallback (from environment variable GATEWAY_KEY) has a character that is not allowed: it is a web address (http:// or https://) without a user name (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'a fallback at a port that does not exist',
+    [[['vars', 'gateway'], { fallback: 'env:GATEWAY_PORT' }]],
+    [
+      'gateway.fallback is no web address (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
     ],
   ],
   [

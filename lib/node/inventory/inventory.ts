@@ -19,6 +19,7 @@ import type {
 import { variablesSchema } from '../variables/variables.ts';
 import { readKeys } from './api-keys.ts';
 import { deploymentProblems, differing } from './checks.ts';
+import { readFallback } from './fallback.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
@@ -63,7 +64,9 @@ export async function loadDeployment(
     const receivers = await readReceivers(inventory, host, problems);
     const certificate = await readCertificate(inventory, host, problems);
     const keys = await readKeys(inventory, host, problems);
-    return [host, { passwords, receivers, certificate, keys, backup, replica, files: snapshots[i] }] as const;
+    const fallback = await readFallback(inventory, host, problems);
+    const gateway = { certificate, keys, fallback };
+    return [host, { passwords, receivers, gateway, backup, replica, files: snapshots[i] }] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -81,8 +84,11 @@ type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;
 interface Secrets {
   readonly passwords: Passwords;
   readonly receivers: readonly Receiver[];
-  readonly certificate: Certificate | AcmeCertificate | undefined;
-  readonly keys: readonly ApiKey[];
+  readonly gateway: {
+    readonly certificate: Certificate | AcmeCertificate | undefined;
+    readonly keys: readonly ApiKey[];
+    readonly fallback: Secret | undefined;
+  };
   readonly backup: Secret | undefined;
   readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
@@ -138,7 +144,8 @@ async function groupPassword(
 }
 
 function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): InventoryHost<Variables> {
-  const { passwords, certificate } = own;
+  const { passwords } = own;
+  const { certificate, keys, fallback } = own.gateway;
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
     state: { ...state, password: passwords.state },
@@ -146,8 +153,13 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
     prover: { ...prover, password: passwords.prover },
   };
   const monitoring = { ...host.vars.monitoring, receivers: [...own.receivers] };
-  const { tls, ...plain } = host.vars.gateway;
-  const gateway = { ...plain, ...(certificate && { tls: certificate }), keys: own.keys };
+  const { tls, fallback: _, ...plain } = host.vars.gateway;
+  const gateway = {
+    ...plain,
+    ...(certificate && { tls: certificate }),
+    ...(fallback && { fallback }),
+    keys,
+  };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
   const copying = <T extends { readonly password?: unknown }>(
     { password: _, ...rest }: T,

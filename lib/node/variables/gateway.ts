@@ -164,6 +164,11 @@ export const gatewaySchema = {
     .boolean()
     .default(false)
     .describe('Whether clients without a key are refused, where there are keys'),
+  fallback: secretReferenceSchema
+    .optional()
+    .describe(
+      `Where the web address of a provider is, which answers requests by HTTP while no RPC server may: ${secretReferenceKinds}; default: none`,
+    ),
   least_serving: types
     .whole(0, 99_999)
     .optional()

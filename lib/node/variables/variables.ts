@@ -432,9 +432,10 @@ export interface Variables
   > {
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
-  readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys'> & {
+  readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys' | 'fallback'> & {
     readonly tls?: Certificate | AcmeCertificate;
     readonly keys: readonly ApiKey[];
+    readonly fallback?: Secret;
   };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
