@@ -61,6 +61,11 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('API keys', () => {
     expect((await ask({})).status).toBe(401);
     expect((await ask({ path: `/${bob}` })).status).toBe(200);
     expect((await openWebSocket(ports.websocket)).status).toBe(401);
+    // What a browser asks before its first call has no key, and no call.
+    const asked = (body?: string) =>
+      fetch(`http://127.0.0.1:${ports.http}/`, { method: 'OPTIONS', ...(body && { body }) });
+    expect((await asked()).status).toBe(204);
+    expect((await asked(JSON.stringify(call()))).status).toBe(401);
   });
 
   test('each has its limits and methods, by HTTP and WebSocket, whatever the address', async () => {

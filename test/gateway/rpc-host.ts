@@ -52,6 +52,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     async start() {
       const http = createServer(async (request, response) => {
         host.seen.push(headOf(request));
+        if (request.method === 'OPTIONS') return void response.writeHead(204).end();
         const body = JSON.parse(await textOf(request)) as Call | Call[];
         if (host.silent) return;
         const answer = Array.isArray(body)

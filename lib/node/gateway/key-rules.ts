@@ -42,7 +42,11 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
       `http-request set-var(txn.secret) url_param(key) if !${found} { url_param(key) -m found }`,
       `http-request set-var(txn.secret) path,bytes(1) if !${found} !{ path / }`,
       `http-request set-var(txn.key) var(txn.secret),sha2(256),hex,lower,map(${basename(keysFile)}) if ${found}`,
-      `http-request set-var(txn.refused) str(key) if !is_refused ${unknown}`,
+      // A browser asks without headers of its own before its first call; the node answers that.
+      'acl is_preflight method OPTIONS',
+      'acl has_body req.body_size gt 0',
+      `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} has_body`,
+      `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} !is_preflight`,
       'http-request unset-var(txn.secret)',
       'http-request del-header X-API-Key',
       'http-request set-uri /',
