@@ -25,9 +25,6 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
   if (gateway.keys.length === 0) {
     return { key_limits: '', key_log: '', key_rules: '', key_messages: '', key_refusal: '', key_option: '' };
   }
-  const found = '{ var(txn.secret) -m found }';
-  const known = '{ var(txn.key) -m found }';
-  const unknown = gateway.key_required ? `!${known}` : `${found} !${known}`;
   const error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no known API key"}}';
   return {
     key_limits: [
@@ -37,21 +34,7 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
       `    stick-table type string len 64 size 20k expire 1m store gpc(${counters}),gpc_rate(${counters},1s)`,
     ].join('\n'),
     key_log: [`    log-format "${logFormat}"`, '    unique-id-format %[var(txn.key)]'].join('\n'),
-    key_rules: [
-      'http-request set-var(txn.secret) req.hdr(X-API-Key) if { req.hdr(X-API-Key) -m found }',
-      `http-request set-var(txn.secret) url_param(key) if !${found} { url_param(key) -m found }`,
-      `http-request set-var(txn.secret) path,bytes(1) if !${found} !{ path / }`,
-      `http-request set-var(txn.key) var(txn.secret),sha2(256),hex,lower,map(${basename(keysFile)}) if ${found}`,
-      // A browser asks without headers of its own before its first call; the node answers that.
-      'acl is_preflight method OPTIONS',
-      'acl has_body req.body_size gt 0',
-      `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} has_body`,
-      `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} !is_preflight`,
-      'http-request unset-var(txn.secret)',
-      'http-request del-header X-API-Key',
-      'http-request set-uri /',
-      `http-request track-sc2 var(txn.key) table key_limits if ${known}`,
-    ]
+    key_rules: requestRules(gateway)
       .map((line) => `    ${line}`)
       .join('\n'),
     key_messages: [
@@ -67,4 +50,25 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
     ].join('\n'),
     key_option: ' proxy-v2-options unique-id',
   };
+}
+
+function requestRules({ key_required }: Pick<Gateway, 'key_required'>): string[] {
+  const found = '{ var(txn.secret) -m found }';
+  const known = '{ var(txn.key) -m found }';
+  const unknown = key_required ? `!${known}` : `${found} !${known}`;
+  return [
+    'http-request set-var(txn.secret) req.hdr(X-API-Key) if { req.hdr(X-API-Key) -m found }',
+    `http-request set-var(txn.secret) url_param(key) if !${found} { url_param(key) -m found }`,
+    `http-request set-var(txn.secret) path,bytes(1) if !${found} !{ path / }`,
+    `http-request set-var(txn.key) var(txn.secret),sha2(256),hex,lower,map(${basename(keysFile)}) if ${found}`,
+    // A browser asks without headers of its own before its first call; the node answers that.
+    'acl is_preflight method OPTIONS',
+    'acl has_body req.body_size gt 0',
+    `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} has_body`,
+    `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} !is_preflight`,
+    'http-request unset-var(txn.secret)',
+    'http-request del-header X-API-Key',
+    'http-request set-uri /',
+    `http-request track-sc2 var(txn.key) table key_limits if ${known}`,
+  ];
 }

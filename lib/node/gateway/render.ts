@@ -107,16 +107,10 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     others: peers(() => challengePort),
   };
   const clients = firewall.json_rpc;
-  // Of all calls, and of each limit of methods.
-  const counters = String(1 + Object.keys(gateway.methods.limits).length);
-  const ofKeys = keyRules(gateway, counters);
   return {
     name: host.name,
     most_behind: String(gateway.most_behind),
     folder: gatewayFolder,
-    client_connections: String(gateway.clients.connections),
-    body: String(gateway.clients.body),
-    buffer: String(gateway.clients.body + roomForHeaders),
     http: String(gateway.http),
     websocket: String(gateway.websocket),
     metrics: String(gateway.metrics),
@@ -131,12 +125,25 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
     peers: peers(({ vars: { gateway: own } }) => own.peers),
     gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
+    ...clientValues(gateway, hostsIn(hosts, 'rpc')),
+  };
+}
+
+/** What concerns clients, and the RPC hosts that they get. */
+function clientValues(gateway: Variables['gateway'], rpc: Hosts): Readonly<Record<string, string>> {
+  // Of all calls, and of each limit of methods.
+  const counters = String(1 + Object.keys(gateway.methods.limits).length);
+  const ofKeys = keyRules(gateway, counters);
+  return {
+    client_connections: String(gateway.clients.connections),
+    body: String(gateway.clients.body),
+    buffer: String(gateway.clients.body + roomForHeaders),
     connection_rules: indented(4, connectionRules(gateway)),
     request_rules: indented(4, requestRules(gateway)),
+    counters,
     ...ofKeys,
     ...fallbackRules(gateway),
-    counters,
-    ...serversOf(hostsIn(hosts, 'rpc'), ofKeys.key_option),
+    ...serversOf(rpc, ofKeys.key_option),
   };
 }
 

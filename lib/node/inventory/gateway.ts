@@ -48,6 +48,11 @@ export function* gatewayFaults({ hosts, isOwn }: Deployment, host: Host): Genera
     };
   }
   yield* trustFaults(vars.gateway.trusted?.addresses ?? []);
+  yield* sharedFaults(hosts, host);
+}
+
+/** An address that gateways share is the same on all, and no host's own. */
+function* sharedFaults(hosts: readonly Host[], { name, vars }: Host): Generator<Fault> {
   const path = ['gateway', 'shared'];
   const own = vars.gateway.shared?.address;
   const [first, ...others] = hosts.filter(isGateway);
