@@ -50,6 +50,7 @@ export default defineConfig({
           page('Rewind', '/rewind'),
           page('Asked before', '/asked-before'),
           page('Network', '/network'),
+          page('Clients of a gateway', '/clients'),
           page('Check mode in CI', '/ci'),
           page('Your data', '/data'),
           page('Replicas', '/replicas'),

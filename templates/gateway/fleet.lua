@@ -235,12 +235,17 @@ core.register_task(function()
   end
 end)
 
+-- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
+local function is_for(host, heavy)
+  return (rules.heavy_hosts[host.name] or false) == heavy
+end
+
 -- The next host in turn that serves, at a height or above; with `since`, only one whose own turn in a run has ended after that.
-local function next_host(height, since)
+local function next_host(height, heavy, since)
   for _ = 1, #hosts do
     turn = turn % #hosts + 1
     local host = hosts[turn]
-    if host.serving and host.height >= height and (not since or (host.renewed or 0) > since) then return host end
+    if host.serving and is_for(host, heavy) and host.height >= height and (not since or (host.renewed or 0) > since) then return host end
   end
 end
 
@@ -271,11 +276,11 @@ local function place_websocket(host, floor)
   if not takes_turns(true) or (host and host.serving and (host.renewed or 0) > since) then return host end
   local renewed
   repeat
-    renewed = next_host(floor, since)
+    renewed = next_host(floor, false, since)
     if renewed then return renewed end
     core.msleep(100)
   until now() >= limit or not takes_turns()
-  return next_host(floor, since) or (host and host.serving and host or nil)
+  return next_host(floor, false, since) or (host and host.serving and host or nil)
 end
 
 -- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
@@ -285,15 +290,18 @@ core.register_action("place", { "http-req" }, function(txn)
   while not judged and now() < limit do core.msleep(20) end
   local host = by_id[tostring(txn:get_var("txn.had"))]
   local floor = txn:get_var("txn.seen") or 0
+  -- HAProxy gives a number for a truth.
+  local heavy = txn:get_var("txn.heavy") ~= nil
+  if host and not is_for(host, heavy) then host = nil end
   if host and not host.serving then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
   if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
   while not host do
-    host = next_host(floor)
+    host = next_host(floor, heavy)
     if not host then
-      if not next_host(0) then return end
+      if not next_host(0, heavy) then return end
       if now() >= limit then floor = 0 else core.msleep(50) end
     end
   end
@@ -312,40 +320,14 @@ core.register_action("catch_up", { "http-res" }, function(txn)
   end
 end, 0)
 
--- The number of requests in a batch; 0 for a single one. What is not in the buffer is not counted.
-core.register_converters("batch_size", function(body)
-  local start = body:find("^%s*%[")
-  if not start then return 0 end
-  local depth, count, at = 0, 0, 1
-  while true do
-    at = body:find('[%[%]{}"]', at)
-    if not at then return count end
-    local sign = body:sub(at, at)
-    if sign == '"' then
-      repeat
-        at = body:find('["\\]', at + 1)
-        if not at then return count end
-        local escaped = body:sub(at, at) == "\\"
-        if escaped then at = at + 1 end
-      until not escaped
-    elseif sign == "[" or sign == "{" then
-      if depth == 1 and sign == "{" then count = count + 1 end
-      depth = depth + 1
-    else
-      depth = depth - 1
-    end
-    at = at + 1
-  end
-end)
-
--- The id of a single request, as JSON, for an answer of the gateway's own.
-core.register_converters("request_id", function(body)
-  if not body:find("^%s*{") then return "null" end
-  return body:match('"id"%s*:%s*(%d+)%s*[,}]') or body:match('"id"%s*:%s*("[%w_.-]*")%s*[,}]') or "null"
-end)
-
 local function quoted(text)
   return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
+end
+
+-- Messages of WebSockets that this process has refused.
+local function refused_messages()
+  local entry = core.proxies.refused_messages.stktable:lookup("all")
+  return entry and entry.gpc0 or 0
 end
 
 -- Who may serve, and why not, as JSON.
@@ -358,8 +340,8 @@ core.register_service("fleet", "http", function(applet)
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
-  local body = string.format('{"judged":%s,"configuration":%s,"hosts":[%s]}\n', judged and "true" or "false",
-    quoted(configuration), table.concat(list, ","))
+  local body = string.format('{"judged":%s,"configuration":%s,"refused_messages":%d,"hosts":[%s]}\n',
+    judged and "true" or "false", quoted(configuration), refused_messages(), table.concat(list, ","))
   applet:set_status(200)
   applet:add_header("content-type", "application/json")
   applet:add_header("content-length", tostring(#body))

@@ -11,6 +11,7 @@ import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
+import { openWebSocket, upgrade } from './web-socket.ts';
 
 const rpcPorts = { http: 28123, websocket: 28133 };
 const ports = { http: 28200, websocket: 28201, metrics: 28202, peers: 28203 };
@@ -358,7 +359,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
 
     test('a batch may have a number of requests, and no more', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { batch: 3 }]]));
       const batch = (length: number) =>
         Array.from({ length }, (_, id) => ({ ...call('who', id), params: [[{ a: '}]"[' }]] }));
       const good = await get({ port: ports.http, body: batch(3) });
@@ -372,14 +373,17 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const long = await get({ port: ports.http, body: [{ ...call('who'), params: ['x'.repeat(300_000)] }] });
       expect([long.status, JSON.parse(long.text).error.message]).toEqual([
         413,
-        'a batch of more than 200000 bytes',
+        'a body of more than 220000 bytes',
       ]);
-      const single = await get({ port: ports.http, body: { ...call('who'), params: ['x'.repeat(400_000)] } });
+      const single = await get({
+        port: ports.http,
+        body: { ...call('who'), params: [`0x${'0'.repeat(200_264)}`] },
+      });
       expect(single.status).toBe(200);
     });
 
     test('a batch that cannot be judged does not pass', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'batch_requests'], 3]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { batch: 3 }]]));
       const batch = JSON.stringify(Array.from({ length: 2000 }, (_, id) => call('who', id)));
       const seen = hosts.reduce((sum, { answered }) => sum + answered, 0);
       for (const body of [
@@ -392,7 +396,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         const { status, text } = await get({ port: ports.http, body });
         expect([400, 413], body.trim().slice(0, 20)).toContain(status);
         expect(JSON.parse(text).error.message).toMatch(
-          /^(this is not a JSON-RPC request|a batch of more than .*)$/,
+          /^(this is not a JSON-RPC request|a batch of more than 3 requests|a body of more than 220000 bytes)$/,
         );
       }
       // Headers take room of the body.
@@ -403,6 +407,26 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         'headers of more than 32768 bytes',
       ]);
       expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
+    });
+
+    test('each call counts, in batches and in chunks', async () => {
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
+      const body = JSON.stringify(Array.from({ length: 11 }, (_, id) => call('who', id)));
+      const refused = { code: -32005, message: 'more than 10 requests in a second' };
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+        const { status, text } = await get({ port: ports.http, body, headers });
+        expect([status, JSON.parse(text)]).toEqual([429, { jsonrpc: '2.0', id: null, error: refused }]);
+      }
+      expect(await gateway.metrics()).toMatch(
+        /haproxy_backend_http_responses_total\{proxy="refused_requests",code="4xx"\} 2\n/,
+      );
+    });
+
+    test('without limits of the operator those of the node hold', async () => {
+      gateway = await startGateway(await contextOf());
+      const batch = Array.from({ length: 2500 }, (_, id) => ({ id, method: 'who' }));
+      const { status, text } = await get({ port: ports.http, body: batch });
+      expect([status, JSON.parse(text).length]).toEqual([200, 2500]);
     });
 
     test.each(['not json', '<html></html>', '"text"', '1'])(
@@ -418,7 +442,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     );
 
     test('a client that asks too often gets an error, and others do not', async () => {
-      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'client_requests'], 10]]));
+      gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
       const many = await Promise.all(
         Array.from({ length: 30 }, () =>
           get({ port: ports.http, body: call('who', 'a-1'), from: '127.0.8.1' }),
@@ -432,6 +456,101 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         error: { code: -32005, message: 'more than 10 requests in a second' },
       });
       expect((await get({ port: ports.http, body: call('who'), from: '127.0.8.2' })).status).toBe(200);
+    });
+
+    describe('who the client is', () => {
+      const trusting = (client_in: string, addresses = ['127.0.6.1', '10.9.0.0/16']) =>
+        contextOf([
+          [['vars', 'gateway', 'trusted'], { addresses, client_in }],
+          [['vars', 'gateway', 'clients'], { requests: 10 }],
+        ]);
+      const seen = async (from: string, headers: Readonly<Record<string, string>>) => {
+        const { status, text } = await get({ port: ports.http, body: call('who'), from, headers });
+        return status === 200 ? JSON.parse(text).result.from : status;
+      };
+
+      test.each<[string, Readonly<Record<string, string>>, string]>([
+        ['X-Forwarded-For', { 'x-forwarded-for': '192.0.2.1' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, 192.0.2.1' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, 192.0.2.1, 10.9.1.2' }, '192.0.2.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '192.0.2.1, x' }, '127.0.6.1'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '198.51.100.9, x, 10.9.1.2' }, '10.9.1.2'],
+        ['X-Forwarded-For', { 'x-forwarded-for': '2001:db8::1' }, '2001:db8::1'],
+        ['X-Forwarded-For', {}, '127.0.6.1'],
+        ['CF-Connecting-IP', { 'cf-connecting-ip': '192.0.2.1', 'x-forwarded-for': '1.2.3.4' }, '192.0.2.1'],
+      ])('%s %o of a trusted address names it, and of nobody else', async (header, headers, client) => {
+        gateway = await startGateway(await trusting(header));
+        expect(await seen('127.0.6.1', headers)).toBe(client);
+        expect(await seen('127.0.6.2', headers)).toBe('127.0.6.2');
+      });
+
+      test('limits and the host follow the client: by IPv6 /64, by HTTP and WebSocket', async () => {
+        gateway = await startGateway(await trusting('X-Forwarded-For'));
+        const from = (address: string) => ({ 'x-forwarded-for': address });
+        const hostsOf = async (address: string) => {
+          const sent = { port: ports.http, body: call('who'), from: '127.0.6.1', headers: from(address) };
+          return JSON.parse((await get(sent)).text).result?.host;
+        };
+        const first = await hostsOf('2001:db8::1');
+        expect(await hostsOf('2001:db8::2')).toBe(first);
+        const clients = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '2001:db8:0:1::1'];
+        const others = await Promise.all(clients.map(hostsOf));
+        expect(new Set([first, ...others]).size).toBeGreaterThan(1);
+        const open = (address: string) =>
+          openWebSocket(ports.websocket, { from: '127.0.6.1', headers: from(address) });
+        const batch = JSON.stringify(Array.from({ length: 11 }, () => call('who')));
+        for (const address of ['192.0.2.9', '2001:db8:0:9::1']) {
+          await until(async () => {
+            const client = await open(address);
+            onTestFinished(() => void client.socket.destroy());
+            client.say(batch);
+            const frame = await client.next();
+            expect(String(frame?.content)).toContain('more than 10 requests in a second');
+            return (await seen('127.0.6.1', from(address.replace('::1', '::2')))) === 429;
+          }, 'the limit is that of the client');
+        }
+        expect(await seen('127.0.6.1', from('192.0.2.8'))).toBe('192.0.2.8');
+      });
+
+      test('the PROXY protocol is taken from a trusted address, and is no request of others', async () => {
+        gateway = await startGateway(await trusting('PROXY'));
+        const ask = (from: string, line: string) =>
+          new Promise<string>((resolve) => {
+            const socket = connect({ host: '127.0.0.1', port: ports.http, localAddress: from });
+            let text = '';
+            socket.on('error', () => {}).on('close', () => resolve(text));
+            socket.on('data', (part) => {
+              text += part;
+            });
+            const body = JSON.stringify(call('who'));
+            socket.write(
+              `${line}POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+            );
+          });
+        const line = 'PROXY TCP4 192.0.2.1 192.0.2.99 1234 443\r\n';
+        expect(await ask('127.0.6.1', line)).toContain('"from":"192.0.2.1"');
+        expect(await ask('127.0.6.2', line)).toContain('HTTP/1.1 400');
+        expect(await ask('127.0.6.2', '')).toContain('"from":"127.0.6.2"');
+        expect(await ask('127.0.6.1', '')).toBe('');
+      });
+
+      test('connections of a trusted address do not count, and those of its clients do', async () => {
+        const context = await contextOf([
+          [['vars', 'gateway', 'trusted'], { addresses: ['127.0.6.1'], client_in: 'X-Forwarded-For' }],
+          [['vars', 'gateway', 'clients'], { connections: 2 }],
+        ]);
+        gateway = await startGateway(context);
+        const open = async (address: string) => {
+          const headers = { 'x-forwarded-for': address };
+          const client = await openWebSocket(ports.websocket, { from: '127.0.6.1', headers });
+          onTestFinished(() => void client.socket.destroy());
+          return client.status;
+        };
+        const clients = ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.1'];
+        const statuses = [];
+        for (const address of clients) statuses.push(await open(address));
+        expect(statuses).toEqual([101, 101, 101, 101, 429]);
+      });
     });
 
     test('TLS with the given certificate', async () => {
@@ -484,10 +603,3 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
   });
 });
-
-const upgrade = {
-  connection: 'upgrade',
-  upgrade: 'websocket',
-  'sec-websocket-version': '13',
-  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-};

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fleet } from '../../lib/node/gateway/fleet.ts';
+import { gatewayFolder } from '../../lib/node/gateway/paths.ts';
 import { gatewayFiles } from '../../lib/node/gateway/render.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 
@@ -43,7 +44,10 @@ export async function startGateway(
       const text = typeof content === 'string' ? content : content.text;
       const own = text
         .replace(/^ +(chroot|user|group|stats socket|log \/dev).*\n/gm, '')
-        .replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`);
+        .replace('FLEET_DRAINED /drained', `FLEET_DRAINED ${drained}`)
+        .replaceAll(`lua-load-per-thread ${gatewayFolder}/`, `lua-load-per-thread ${folder}/`)
+        .replaceAll(/unix@\S*\/messages\//g, `unix@${folder}/`)
+        .replaceAll(' mode 600 user haproxy', '');
       await writeFile(join(folder, basename(path)), edit(own));
     }
     return hash;

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { agreesToWebSocket } from '../../lib/node/testing/web-socket-server.ts';
+import { bytesOf, opcodes, readAllFrames } from './web-socket.ts';
 
 /** An RPC host of the test: JSON-RPC on a chain that the test moves. */
 export interface RpcHost {
@@ -14,6 +16,10 @@ export interface RpcHost {
   /** Milliseconds before an answer to `slowMethod`. */
   delay: number;
   slowMethod: string;
+  /** Messages of WebSockets, as they came. */
+  readonly messages: string[];
+  /** The head of each request, as it came. */
+  readonly seen: string[];
   /** Requests of clients that it has answered. */
   answered: number;
   /** Ends at once, with all its connections, as a killed host does. */
@@ -42,9 +48,13 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     silent: false,
     delay: 0,
     slowMethod: 'slow',
+    messages: [],
+    seen: [],
     answered: 0,
     async start() {
       const http = createServer(async (request, response) => {
+        host.seen.push(headOf(request));
+        if (request.method === 'OPTIONS') return void response.writeHead(204).end();
         const body = JSON.parse(await textOf(request)) as Call | Call[];
         if (host.silent) return;
         const answer = Array.isArray(body)
@@ -53,7 +63,8 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (request, socket) => {
-        agreesToWebSocket(request, socket, { 'x-host': name });
+        host.seen.push(headOf(request));
+        if (agreesToWebSocket(request, socket, { 'x-host': name })) serveMessages(host, request, socket);
       });
       servers = [http, websocket];
       await listen(http, ports.http);
@@ -66,6 +77,32 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     },
   };
   return host;
+}
+
+/** Answers messages one after the other, as the node does. */
+function serveMessages(host: RpcHost, request: IncomingMessage, socket: Duplex): void {
+  const parts: Buffer[] = [];
+  let turn = Promise.resolve();
+  readAllFrames(socket, ({ isLast, opcode, content }) => {
+    if (opcode === opcodes.close) return void socket.end(bytesOf(opcodes.close, content));
+    if (opcode === opcodes.ping) {
+      turn = turn.then(() => void socket.write(bytesOf(opcodes.pong, content)));
+    }
+    if (opcode >= opcodes.close) return;
+    parts.push(content);
+    if (!isLast) return;
+    const text = Buffer.concat(parts.splice(0)).toString();
+    host.messages.push(text);
+    turn = turn.then(async () => {
+      const body = JSON.parse(text) as Call | Call[];
+      const answers = await Promise.all([body].flat().map((call) => answerTo(host, call, request)));
+      const bytes = Buffer.from(JSON.stringify(Array.isArray(body) ? answers : answers[0]));
+      // In two frames, with one in between that is none of the message.
+      socket.write(bytesOf(opcodes.text, bytes.subarray(0, 5), { isLast: false }));
+      socket.write(bytesOf(opcodes.ping, 'alive'));
+      socket.write(bytesOf(opcodes.continuation, bytes.subarray(5)));
+    });
+  });
 }
 
 interface Call {
@@ -105,6 +142,10 @@ function resultOf(
 
 function hex(number: number): string {
   return `0x${number.toString(16)}`;
+}
+
+function headOf({ method, url, rawHeaders }: IncomingMessage): string {
+  return `${method} ${url} ${rawHeaders.join(' ')}`;
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -29,14 +29,22 @@ export interface SecretQuestion {
   /** The place of the reference; a relative path is relative to this file. */
   readonly where: Place;
   /**
-   * Its characters, the reason for the rule, and how many there must be. Default: anything but a
-   * line break and NUL.
+   * Its characters, the reason for the rule, how many there must be, and how to get a fitting one,
+   * which is a password by default. Default: anything but a line break and NUL.
    */
-  readonly allowed?: { readonly pattern: RegExp; readonly reason: string; readonly least?: number };
+  readonly allowed?: {
+    readonly pattern: RegExp;
+    readonly reason: string;
+    readonly least?: number;
+    readonly hint?: string;
+  };
   readonly environment?: NodeJS.ProcessEnv;
   /** The file of `secret:NAME`. It is opened only for such a reference. */
   readonly secrets?: { readonly file: string; readonly unlock: Unlock };
 }
+
+const ofPassword =
+  'choose another password; for an existing database user, change the password with ALTER ROLE … PASSWORD';
 
 /**
  * Reads the secret of a reference. One line break at the end of a file or variable is not part of
@@ -54,16 +62,13 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   const { source, value } = await readSource(reference, question);
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
-  const { pattern, reason, least = 1 } = question.allowed ?? any;
+  const { pattern, reason, least = 1, hint = ofPassword } = question.allowed ?? any;
   const fits = pattern.test(value);
   if (fits && value.length >= least) return new Secret(value);
   const fault = fits
     ? `is too short: at least ${least} characters`
     : `has a character that is not allowed: ${reason}`;
-  throw new Problem(`${name} (from ${source}) ${fault}`, {
-    where,
-    hint: 'choose another password; for an existing database user, change the password with ALTER ROLE … PASSWORD',
-  });
+  throw new Problem(`${name} (from ${source}) ${fault}`, { where, hint });
 }
 
 /**

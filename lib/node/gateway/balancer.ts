@@ -9,7 +9,16 @@ import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { unitSettings } from '../server/unit-settings.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
-import { acmeProgram, certificateFile, drainedFolder, gatewayFolder, gatewayProgram } from './paths.ts';
+import {
+  acmeProgram,
+  certificateFile,
+  drainedFolder,
+  fallbackFile,
+  gatewayFolder,
+  gatewayProgram,
+  keysFile,
+  messagesFolder,
+} from './paths.ts';
 import { gatewayFiles } from './render.ts';
 
 const program = readFileSync(new URL('../../../templates/host/gateway.sh', import.meta.url));
@@ -35,6 +44,7 @@ export function balancerServes({
     directory(dirname(gatewayFolder)),
     directory(gatewayFolder).mode(0o700),
     directory(drainedFolder),
+    directory(messagesFolder),
     directory(dirname(gatewayProgram)),
     file(gatewayProgram).content(program).mode(0o755),
     ...(isAcme ? [file(acmeProgram).content(acme).mode(0o755), placeholder(certificateFile(tls))] : []),
@@ -42,11 +52,25 @@ export function balancerServes({
     directory(dirname(dropIn)),
     file(dropIn).content(`[Service]\nEnvironment=CONFIG=${gatewayFolder}/haproxy.cfg\n`),
     runsWith(files, hash, metrics),
+    ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
+    ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
     eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
       seconds: servesWithin,
       hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,
     }),
   ];
+}
+
+/** A secret does not stay behind after it is gone from the inventory. */
+function without(what: string, path: string): Resource {
+  return {
+    name: `no ${what} is left`,
+    changes: () => [fileChange(path)],
+    async check(host) {
+      const differences = (await host.stat(path)) ? [{ what: path, was: 'a file', wanted: 'absent' }] : [];
+      return driftOf(differences, [command`rm -f ${path}`]);
+    },
+  };
 }
 
 /**

@@ -25,6 +25,8 @@ export interface Fleet {
   readonly judged: boolean;
   /** The hash of the files that HAProxy runs with. */
   readonly configuration: string;
+  /** Messages of WebSockets that HAProxy has refused since its start or reload. */
+  readonly refused_messages: number;
   readonly hosts: readonly FleetHost[];
 }
 

@@ -32,6 +32,26 @@ test('HAProxy checks the files in a folder beside their own before they are put 
   ]);
 });
 
+test('scripts of the threads are tried in that folder, too', async () => {
+  const lines = [
+    'lua-load-per-thread /etc/rpc-node/gateway/a.lua',
+    'bind *:80 ssl crt /etc/rpc-node/gateway/acme.pem',
+  ];
+  const placed: string[] = [];
+  const accepting = fakeHost(
+    [
+      [/^umask/, ''],
+      [/^said=/, ''],
+    ],
+    { place: (step) => 'content' in step && placed.push(String(step.content)) },
+  );
+  await applyDrift(accepting, checkedFiles(files.map(({ path }) => ({ path, content: lines.join('\n') }))));
+  expect(placed).toEqual([
+    [lines[0]?.replace('gateway', 'gateway.new'), lines[1]].join('\n'),
+    lines.join('\n'),
+  ]);
+});
+
 test('files that HAProxy refuses are not put in place', async () => {
   const written: string[] = [];
   const refusing = fakeHost(

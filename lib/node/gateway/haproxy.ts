@@ -29,7 +29,12 @@ export function checkedFiles(files: Files): Resource {
   const staging = `${gatewayFolder}.new`;
   const partsIn = (folder: string) =>
     files.map(({ path, content }): Part => {
-      return [`${path}: `, file(path.replace(gatewayFolder, folder)).content(content).mode(0o600)];
+      // Scripts of the threads are named with their folder.
+      const text =
+        typeof content === 'string'
+          ? content.replaceAll(`lua-load-per-thread ${gatewayFolder}/`, `lua-load-per-thread ${folder}/`)
+          : content;
+      return [`${path}: `, file(path.replace(gatewayFolder, folder)).content(text).mode(0o600)];
     });
   const [parts, trials] = [partsIn(gatewayFolder), partsIn(staging)];
   const judge = command({ timeoutSeconds: 60, failure: refusal })`

@@ -3,11 +3,23 @@ import { product } from '../server/product.ts';
 /** Folder of HAProxy's files on a gateway, beside the distribution's own /etc/haproxy. */
 export const gatewayFolder = `/etc/${product}/gateway`;
 
+/** Names of API keys by their SHA-256, where there are any. */
+export const keysFile = `${gatewayFolder}/keys.map`;
+
+/** The path at a provider, where one is the fallback. */
+export const fallbackFile = `${gatewayFolder}/fallback.map`;
+
+/** HAProxy sees only this folder once it runs. */
+export const chroot = '/var/lib/haproxy';
+
+/** Sockets by which HAProxy's filter of WebSocket messages gets them. */
+export const messagesFolder = `${chroot}/messages`;
+
 /**
  * A file here takes the RPC host of its name out; its first line is the reason. HAProxy sees it as
  * /drained, from its chroot.
  */
-export const drainedFolder = '/var/lib/haproxy/drained';
+export const drainedFolder = `${chroot}/drained`;
 
 /** Gets the certificate of a gateway from an ACME server. */
 export const acmeProgram = `/usr/local/lib/${product}/acme`;

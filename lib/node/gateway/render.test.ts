@@ -29,10 +29,11 @@ async function lines(changes: Changes, pattern: RegExp, name = 'gw-1'): Promise<
 
 test('each RPC host is a server of both backends, with its own ports and an id by its name', async () => {
   const changes: Changes = [[['groups', 'rpc', 'rpc-2', 'vars'], { ports: { rpc_http: 18123 } }]];
-  const [http1, http2, websocket1] = await lines(changes, /^server rpc/);
+  const [http1, http2, filter1, , websocket1] = await lines(changes, /^server rpc/);
   expect(http1).toMatch(/^server rpc-1 172\.30\.77\.12:8123 id \d+$/);
   expect(http2).toMatch(/^server rpc-2 172\.30\.77\.13:18123 id \d+$/);
   expect(websocket1).toBe(http1?.replace('8123', '8133'));
+  expect(filter1).toMatch(/^server rpc-1 unix@\/messages\/rpc-1\.sock send-proxy-v2 id \d+$/);
   const more = await lines(
     [
       [['groups', 'rpc', 'a-new'], { address: '10.0.0.5' }],
@@ -44,7 +45,7 @@ test('each RPC host is a server of both backends, with its own ports and an id b
 });
 
 test('the gateways know each other, and let nobody else in', async () => {
-  expect(await lines([], /^server gw|reject unless/)).toEqual([
+  expect(await lines([], /^server gw|connection reject unless/)).toEqual([
     'server gw-1',
     'server gw-2 [fd00::2]:8143',
     'tcp-request connection reject unless { src 127.0.0.1 fd00::2 }',

@@ -6,7 +6,11 @@ import type { RenderContext } from '../render/render-context.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { certificateFile, gatewayFolder } from './paths.ts';
+import { connectionRules, requestRules } from './client-rules.ts';
+import { fallbackPath, fallbackRules } from './fallback-rules.ts';
+import { keyNames, keyRules } from './key-rules.ts';
+import { certificateFile, chroot, fallbackFile, gatewayFolder, keysFile } from './paths.ts';
+import { rulesFile } from './rules.ts';
 
 /** A file of the gateway. */
 export interface GatewayFile {
@@ -17,27 +21,50 @@ export interface GatewayFile {
 type Hosts = RenderContext['hosts'];
 
 /**
- * The files of HAProxy on one gateway, from templates/gateway: its configuration, the script that
- * decides which RPC hosts may serve, and a given certificate with its key. One by ACME never is on
- * this machine.
+ * Of a buffer, beside the body: 32768 bytes of headers, and what HAProxy itself takes. Bytes.
+ */
+const roomForHeaders = 42_144;
+
+/**
+ * The files of HAProxy on one gateway, from templates/gateway: its configuration, the scripts that
+ * decide which RPC hosts may serve and judge what clients ask, the rules for that, and a given
+ * certificate with its key. One by ACME never is on this machine.
  *
  * @returns the files, and the hash of all of them, by which the running HAProxy names its
  * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
-  const { tls } = context.vars.gateway;
-  const script = template('fleet.lua');
-  const pem = tls && 'key' in tls && `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`;
+  const scripts = ['fleet.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
+    path: `${gatewayFolder}/${name}`,
+    content: template(name),
+  }));
+  const rules = {
+    path: `${gatewayFolder}/rules.lua`,
+    content: rulesFile({ gateway: context.vars.gateway, hosts: context.hosts }),
+  };
   const values = valuesOf(context);
-  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), script, pem || ''];
-  const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
-  const files: GatewayFile[] = [
-    { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
-    { path: `${gatewayFolder}/fleet.lua`, content: script },
-    // Every line of it may be the key's.
-    ...(pem ? [{ path: certificateFile(tls), content: secretContent(pem, /./) }] : []),
+  const lua = [...scripts, rules];
+  const secrets = secretFiles(context.vars.gateway);
+  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...lua.map(({ content }) => content)];
+  const all = [...parts, ...secrets.map(({ content }) => content.text)].join('\0');
+  const hash = createHash('sha256').update(all).digest('hex').slice(0, 16);
+  const main = { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) };
+  return { files: [main, ...lua, ...secrets], hash };
+}
+
+/** Of each file every line may be a secret. */
+function secretFiles(gateway: Variables['gateway']): { path: string; content: Content }[] {
+  const { tls } = gateway;
+  const texts: [path: string, text: string][] = [
+    [keysFile, keyNames(gateway)],
+    [fallbackFile, fallbackPath(gateway)],
   ];
-  return { files, hash };
+  if (tls && 'key' in tls) {
+    texts.push([certificateFile(tls), `${tls.certificate.trim()}\n${tls.key.reveal().trim()}\n`]);
+  }
+  return texts
+    .filter(([, text]) => text !== '')
+    .map(([path, text]) => ({ path, content: secretContent(text, /./) }));
 }
 
 /**
@@ -84,13 +111,10 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     ...firewall.json_rpc,
     ...hostsIn(hosts, 'monitor').flatMap(addressesOf),
   ];
-  const rpc = hostsIn(hosts, 'rpc');
   return {
     name: host.name,
     most_behind: String(gateway.most_behind),
-    client_requests: String(gateway.client_requests),
-    client_connections: String(gateway.client_connections),
-    batch_requests: String(gateway.batch_requests),
+    folder: gatewayFolder,
     http: String(gateway.http),
     websocket: String(gateway.websocket),
     metrics: String(gateway.metrics),
@@ -105,8 +129,40 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
     peers: peers(({ vars: { gateway: own } }) => own.peers),
     gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
-    http_servers: indented(4, serverLines(rpc, 'rpc_http')),
-    websocket_servers: indented(4, serverLines(rpc, 'rpc_websocket')),
+    ...clientValues(gateway, hostsIn(hosts, 'rpc')),
+  };
+}
+
+/** What concerns clients, and the RPC hosts that they get. */
+function clientValues(gateway: Variables['gateway'], rpc: Hosts): Readonly<Record<string, string>> {
+  // Of all calls, and of each limit of methods.
+  const counters = String(1 + Object.keys(gateway.methods.limits).length);
+  const ofKeys = keyRules(gateway, counters);
+  return {
+    client_connections: String(gateway.clients.connections),
+    body: String(gateway.clients.body),
+    buffer: String(gateway.clients.body + roomForHeaders),
+    connection_rules: indented(4, connectionRules(gateway)),
+    request_rules: indented(4, requestRules(gateway)),
+    counters,
+    ...ofKeys,
+    ...fallbackRules(gateway),
+    ...serversOf(rpc, ofKeys.key_option),
+  };
+}
+
+/** The RPC hosts, in each place that names them. */
+function serversOf(rpc: Hosts, keyOption: string): Readonly<Record<string, string>> {
+  const byFilter = ({ name }: Hosts[number]) => `${messageSocket('', name)} send-proxy-v2${keyOption}`;
+  const binds = rpc.map(({ name }) => {
+    const address = messageSocket(chroot, name);
+    return `bind ${address} name ${name} accept-proxy mode 600 user haproxy`;
+  });
+  return {
+    http_servers: indented(4, serverLines(rpc, addressOf('rpc_http'))),
+    websocket_servers: indented(4, serverLines(rpc, byFilter)),
+    message_binds: indented(4, binds),
+    message_servers: indented(4, serverLines(rpc, addressOf('rpc_websocket'))),
   };
 }
 
@@ -114,7 +170,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
  * Ids are by the name: a host that is added does not change those of the others, which the
  * clients' table refers to.
  */
-function serverLines(rpc: Hosts, port: keyof Variables['ports']): string[] {
+function serverLines(rpc: Hosts, addressWith: (host: Hosts[number]) => string): string[] {
   const taken = new Set<number>();
   const byName = new Map(
     rpc
@@ -127,10 +183,16 @@ function serverLines(rpc: Hosts, port: keyof Variables['ports']): string[] {
         return [name, id];
       }),
   );
-  return rpc.map(
-    ({ name, connection, vars }) =>
-      `server ${name} ${inUrl(connection.address)}:${vars.ports[port]} id ${byName.get(name)}`,
-  );
+  return rpc.map((host) => `server ${host.name} ${addressWith(host)} id ${byName.get(host.name)}`);
+}
+
+function addressOf(port: keyof Variables['ports']) {
+  return ({ connection, vars }: Hosts[number]) => `${inUrl(connection.address)}:${vars.ports[port]}`;
+}
+
+/** Where HAProxy judges the messages for an RPC host. It binds before it enters its chroot. */
+function messageSocket(root: string, name: string): string {
+  return `unix@${root}/messages/${name}.sock`;
 }
 
 function hostsIn(hosts: Hosts, group: string): Hosts {

@@ -26,6 +26,13 @@ async function problemsOf(changes: Changes): Promise<string[]> {
   });
 }
 
+beforeAll(() => {
+  process.env.GATEWAY_KEY = 'k'.repeat(32);
+  process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
+  process.env.GATEWAY_SHORT = 'k'.repeat(19);
+  process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
+});
+
 test('gateways need no database and no prover of their own', async () => {
   expect(await problemsOf([])).toEqual([]);
   const { hosts } = await loadDeployment(await labDeployment(gateways));
@@ -95,6 +102,108 @@ test.each<[string, Changes, string[]]>([
     [
       'gateway.http is 80, where challenges of the ACME server arrive',
       'gateway.peers is 8402, where certbot listens',
+    ],
+  ],
+  [
+    'trust in everybody',
+    [[['vars', 'gateway'], { trusted: { addresses: ['10.0.0.0/8', '::/0'], client_in: 'PROXY' } }]],
+    [
+      'gateway.trusted.addresses has ::/0: everybody there could be any client (name the addresses of your load balancer or CDN alone)',
+    ],
+  ],
+  [
+    'a trusted name',
+    [[['vars', 'gateway'], { trusted: { addresses: ['lb.example'], client_in: 'X-Forwarded-For' } }]],
+    ['gateway.trusted.addresses.0 must be an IP address, or a network such as 10.0.0.0/8'],
+  ],
+  [
+    'trust in a header that no proxy writes',
+    [[['vars', 'gateway'], { trusted: { addresses: ['10.0.0.9'], client_in: 'X-Client' } }]],
+    [
+      'gateway.trusted.client_in must be one of PROXY, X-Forwarded-For, CF-Connecting-IP, True-Client-IP, X-Real-IP',
+    ],
+  ],
+  [
+    'heavy methods without a server for them',
+    [[['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }]],
+    [
+      'gateway.methods.heavy has no use: no RPC server is for them (give one of them methods: heavy, or leave it out)',
+    ],
+  ],
+  [
+    'a server for heavy methods without any',
+    [[['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }]],
+    [
+      'rpc-2 would get no request: gateway.methods.heavy names no method (name methods in gateway.methods.heavy, such as debug_*, or leave out methods: heavy)',
+    ],
+  ],
+  [
+    'servers for heavy methods alone',
+    [
+      [['vars', 'methods'], 'heavy'],
+      [['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }],
+    ],
+    ['no RPC server is left for methods that are not heavy (add one)'],
+  ],
+  [
+    'heavy methods for a gateway',
+    [[['groups', 'gateway', 'gw-1', 'vars'], { methods: 'heavy' }]],
+    ['methods of gw-1 has no use: it is no RPC server (give it to hosts in group rpc)'],
+  ],
+  [
+    'a method that has other characters',
+    [[['vars', 'gateway'], { methods: { deny: ['eth call'] } }]],
+    [
+      'gateway.methods.deny.0 must be the name of a method, such as eth_call or debug_*, in which * stands for any characters',
+    ],
+  ],
+  [
+    'a required key without keys',
+    [[['vars', 'gateway'], { key_required: true }]],
+    ['gateway.key_required lets nobody in: there is no key (name keys in gateway.keys, or leave it out)'],
+  ],
+  [
+    'keys that are short, equal, of other characters or not there',
+    [
+      [
+        ['vars', 'gateway'],
+        {
+          keys: {
+            a: { key: 'env:GATEWAY_KEY' },
+            b: { key: 'env:GATEWAY_KEY' },
+            c: { key: 'env:GATEWAY_SHORT' },
+            d: { key: 'env:GATEWAY_OTHER' },
+            e: { key: 'env:GATEWAY_NONE' },
+          },
+        },
+      ],
+    ],
+    [
+      expect.stringContaining('gateway.keys.b.key is that of a, too'),
+      'gateway.keys.c.key (from environment variable GATEWAY_SHORT) is too short: at least 20 characters (make one: openssl rand -hex 32)',
+      expect.stringMatching(
+        /^gateway\.keys\.d\.key \(from environment variable GATEWAY_OTHER\) has a character that is not allowed: .* \(make one: openssl rand -hex 32\)$/,
+      ),
+      expect.stringContaining('GATEWAY_NONE'),
+    ],
+  ],
+  [
+    'a key whose owner has no name',
+    [[['vars', 'gateway'], { keys: { 'a b': { key: 'env:GATEWAY_KEY' } } }]],
+    [expect.stringContaining(' must be a name of letters, digits and _ . -')],
+  ],
+  [
+    'a fallback that is no web address',
+    [[['vars', 'gateway'], { fallback: 'env:GATEWAY_KEY' }]],
+    [
+      'gateway.fallback (from environment variable GATEWAY_KEY) has a character that is not allowed: it is a web address (http:// or https://) without a user name (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'a fallback at a port that does not exist',
+    [[['vars', 'gateway'], { fallback: 'env:GATEWAY_PORT' }]],
+    [
+      'gateway.fallback is no web address (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
     ],
   ],
   [

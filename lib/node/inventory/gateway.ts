@@ -22,6 +22,10 @@ export const gatewayPorts = ['http', 'websocket', 'metrics', 'peers'] as const;
 /** The rules for gateways that the schema of the variables cannot express. */
 export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Generator<Fault> {
   const { name, vars } = host;
+  if (!host.groups.includes('rpc') && isOwn(name, ['methods'])) {
+    const what = `methods of ${name} has no use: it is no RPC server`;
+    yield { path: ['methods'], at: 'key', what, hint: 'give it to hosts in group rpc' };
+  }
   if (!isGateway(host)) {
     const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
     const what = `gateway of ${name} has no use: it is no gateway`;
@@ -36,6 +40,21 @@ export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Ge
     const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
     yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
   }
+  yield* heavyFaults(hosts, vars.gateway.methods.heavy);
+  if (vars.gateway.key_required && Object.keys(vars.gateway.keys).length === 0) {
+    const hint = 'name keys in gateway.keys, or leave it out';
+    yield {
+      path: ['gateway', 'key_required'],
+      what: 'gateway.key_required lets nobody in: there is no key',
+      hint,
+    };
+  }
+  yield* trustFaults(vars.gateway.trusted?.addresses ?? []);
+  yield* sharedFaults(hosts, host);
+}
+
+/** An address that gateways share is the same on all, and no host's own. */
+function* sharedFaults(hosts: readonly Host[], { name, vars }: Host): Generator<Fault> {
   const path = ['gateway', 'shared'];
   const own = vars.gateway.shared?.address;
   const [first, ...others] = hosts.filter(isGateway);
@@ -55,6 +74,37 @@ export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Ge
       path: [...path, 'address'],
       what: `gateway.shared.address ${own} is the address of ${taken.name}`,
       hint,
+    };
+  }
+}
+
+/** Methods need a host that answers them. */
+function* heavyFaults(hosts: readonly Host[], heavy: readonly string[]): Generator<Fault> {
+  const rpc = hosts.filter(({ groups }) => groups.includes('rpc'));
+  const forHeavy = rpc.filter(({ vars }) => vars.methods === 'heavy');
+  const path = ['gateway', 'methods', 'heavy'];
+  if (heavy.length > 0 && forHeavy.length === 0) {
+    const hint = 'give one of them methods: heavy, or leave it out';
+    yield { path, what: 'gateway.methods.heavy has no use: no RPC server is for them', hint };
+  }
+  if (heavy.length === 0 && forHeavy.length > 0) {
+    const names = forHeavy.map(({ name }) => name).join(', ');
+    const hint = 'name methods in gateway.methods.heavy, such as debug_*, or leave out methods: heavy';
+    yield { path, what: `${names} would get no request: gateway.methods.heavy names no method`, hint };
+  }
+  if (rpc.length > 0 && forHeavy.length === rpc.length) {
+    yield { path, what: 'no RPC server is left for methods that are not heavy', hint: 'add one' };
+  }
+}
+
+/** Whoever is trusted can be any client. */
+function* trustFaults(addresses: readonly string[]): Generator<Fault> {
+  for (const [at, address] of addresses.entries()) {
+    if (!/\/[0-7]$/.test(address)) continue;
+    yield {
+      path: ['gateway', 'trusted', 'addresses', String(at)],
+      what: `gateway.trusted.addresses has ${address}: everybody there could be any client`,
+      hint: 'name the addresses of your load balancer or CDN alone',
     };
   }
 }

@@ -12,13 +12,16 @@ import { isMonitor } from '../variables/monitoring.ts';
 import type { Receiver } from '../variables/monitoring-schema.ts';
 import type {
   AcmeCertificate,
+  ApiKey,
   Certificate,
   RawVariables,
   SnapshotFiles,
   Variables,
 } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
+import { readKeys } from './api-keys.ts';
 import { deploymentProblems, differing } from './checks.ts';
+import { readFallback } from './fallback.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
 import { projectInventories } from './project.ts';
@@ -67,7 +70,10 @@ export async function loadDeployment(
     const passwords = await readPasswords(inventory, host, problems);
     const receivers = await readReceivers(inventory, host, problems);
     const certificate = await readCertificate(inventory, host, problems);
-    return [host, { passwords, receivers, certificate, backup, replica, files: snapshots[i] }] as const;
+    const keys = await readKeys(inventory, host, problems);
+    const fallback = await readFallback(inventory, host, problems);
+    const gateway = { certificate, keys, fallback };
+    return [host, { passwords, receivers, gateway, backup, replica, files: snapshots[i] }] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -96,7 +102,11 @@ type Passwords = Readonly<Record<(typeof stores)[number], Secret>>;
 interface Secrets {
   readonly passwords: Passwords;
   readonly receivers: readonly Receiver[];
-  readonly certificate: Certificate | AcmeCertificate | undefined;
+  readonly gateway: {
+    readonly certificate: Certificate | AcmeCertificate | undefined;
+    readonly keys: readonly ApiKey[];
+    readonly fallback: Secret | undefined;
+  };
   readonly backup: Secret | undefined;
   readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
@@ -152,7 +162,8 @@ async function groupPassword(
 }
 
 function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): InventoryHost<Variables> {
-  const { passwords, certificate } = own;
+  const { passwords } = own;
+  const { certificate, keys, fallback } = own.gateway;
   const { state, pool, prover } = host.vars.credentials;
   const credentials = {
     state: { ...state, password: passwords.state },
@@ -160,8 +171,13 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
     prover: { ...prover, password: passwords.prover },
   };
   const monitoring = { ...host.vars.monitoring, receivers: [...own.receivers] };
-  const { tls, ...plain } = host.vars.gateway;
-  const gateway = { ...plain, ...(certificate && { tls: certificate }) };
+  const { tls, fallback: _, ...plain } = host.vars.gateway;
+  const gateway = {
+    ...plain,
+    ...(certificate && { tls: certificate }),
+    ...(fallback && { fallback }),
+    keys,
+  };
   const { snapshot, ...defaults } = generationDefaults(host.vars);
   const copying = <T extends { readonly password?: unknown }>(
     { password: _, ...rest }: T,

@@ -57,6 +57,80 @@ const shared = z.strictObject({
   ).describe('Network interface of the address'),
 });
 
+const clients = z.strictObject({
+  connections: types.count.default(1000).describe('Most connections of one client at a time'),
+  requests: types
+    .whole(1, 1_000_000)
+    .default(10_000)
+    .describe('Most requests of one client in a second: each one in a batch and in a WebSocket counts'),
+  batch: types.whole(1, 1_000_000).default(10_000).describe('Most requests in one batch'),
+  body: types
+    .whole(220_000, 5_000_000)
+    .default(220_000)
+    .describe(
+      'Most bytes of a request by HTTP, or of a message by WebSocket. Each is judged whole, so more takes memory and processor time',
+    ),
+});
+
+const trusted = z.strictObject({
+  addresses: types.ipNetworks
+    .min(1)
+    .describe('Addresses and networks of your load balancer or CDN, from which connections come'),
+  client_in: z
+    .enum(['PROXY', 'X-Forwarded-For', 'CF-Connecting-IP', 'True-Client-IP', 'X-Real-IP'])
+    .describe('Where they name the client: PROXY is the PROXY protocol, the others are headers'),
+});
+
+const method = matching(
+  /^[A-Za-z0-9_*]{1,64}$/,
+  'must be the name of a method, such as eth_call or debug_*, in which * stands for any characters',
+  'method',
+);
+
+const allow = z.array(method).min(1).optional();
+const deny = z.array(method);
+
+/** HAProxy counts up to 100 things of a client. */
+const mostLimits = 50;
+
+const methods = z.strictObject({
+  allow: allow.describe('Methods that clients may use; default: all that the node offers'),
+  deny: deny.default([]).describe('Methods that clients may not use, also of those in `allow`'),
+  limits: z
+    .record(method, types.whole(1, 1_000_000))
+    .refine((limits) => Object.keys(limits).length <= mostLimits, `may have at most ${mostLimits} methods`)
+    .default({})
+    .describe(
+      'Most requests of one client in a second, by method: those of a name with * are counted together',
+    ),
+  heavy: z
+    .array(method)
+    .default([])
+    .describe('Methods for the RPC servers with `methods: heavy`, which get no others'),
+});
+
+const key = z.strictObject({
+  key: secretReferenceSchema.describe(`Where the key is: ${secretReferenceKinds}`),
+  requests: types
+    .whole(1, 1_000_000)
+    .optional()
+    .describe('Most requests with this key in a second; default: `clients.requests`'),
+  batch: types
+    .whole(1, 1_000_000)
+    .optional()
+    .describe('Most requests in one batch; default: `clients.batch`'),
+  methods: z
+    .strictObject({
+      allow: allow.describe('In place of `methods.allow`'),
+      deny: deny.optional().describe('In place of `methods.deny`'),
+    })
+    .optional()
+    .describe('Methods of this key; default: those of all clients'),
+});
+
+/** HAProxy's table of keys has room for more. */
+const mostKeys = 10_000;
+
 /** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
 export const challengePort = 80;
 
@@ -74,11 +148,27 @@ export const gatewaySchema = {
     .whole(1, 100_000)
     .default(5)
     .describe('Blocks that an RPC host may be behind the best one before it no longer serves'),
-  client_requests: types.count.default(1000).describe('Most requests of one client address in a second'),
-  client_connections: types.count.default(1000).describe('Most connections of one client address at a time'),
-  batch_requests: types.count
-    .default(100)
-    .describe('Most requests in one batch; a batch has at most 200000 bytes'),
+  clients: clients.prefault({}).describe('Limits of each client: an IPv4 address, or an IPv6 /64'),
+  trusted: trusted
+    .optional()
+    .describe(
+      'Who may say which client a connection or request is from; default: nobody, so a client is its TCP address',
+    ),
+  methods: methods.prefault({}).describe('Methods that clients may use'),
+  keys: z
+    .record(matching(/^[A-Za-z0-9][\w.-]{0,62}$/, 'must be a name of letters, digits and _ . -', 'name'), key)
+    .refine((keys) => Object.keys(keys).length <= mostKeys, `may have at most ${mostKeys} keys`)
+    .default({})
+    .describe('API keys by the names of those who have them; default: none'),
+  key_required: z
+    .boolean()
+    .default(false)
+    .describe('Whether clients without a key are refused, where there are keys'),
+  fallback: secretReferenceSchema
+    .optional()
+    .describe(
+      `Where the web address of a provider is, which answers requests by HTTP while no RPC server may: ${secretReferenceKinds}; default: none`,
+    ),
   least_serving: types
     .whole(0, 99_999)
     .optional()

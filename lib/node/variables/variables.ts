@@ -361,6 +361,12 @@ export const variablesSchema = z.strictObject({
       'Whether missing hardware (64 cores of 3050 MHz, 128 GB of memory, 2000 GB of NVMe disk) is an error or a warning; default: required on the main network, advisory on the test network',
     ),
   region: z.string().optional().describe("Region of this host; a host's own `region` is short for it"),
+  methods: z
+    .enum(['usual', 'heavy'])
+    .default('usual')
+    .describe(
+      'For an RPC server behind gateways: heavy gives it the methods of `gateway.methods.heavy`, and nothing else',
+    ),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
   replica: section('Replicas of the state database; off without a host in group replica', {
     password: secretReferenceSchema
@@ -420,6 +426,12 @@ export interface Certificate {
   readonly names: readonly string[];
 }
 
+/** An API key of clients, with the limits that are its own. */
+export interface ApiKey extends Omit<RawVariables['gateway']['keys'][string], 'key'> {
+  readonly name: string;
+  readonly key: Secret;
+}
+
 /** A certificate that each gateway gets by ACME. */
 export interface AcmeCertificate {
   readonly acme: { readonly email: string; readonly directory: string };
@@ -436,7 +448,11 @@ export interface Variables
   > {
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
-  readonly gateway: Omit<RawVariables['gateway'], 'tls'> & { readonly tls?: Certificate | AcmeCertificate };
+  readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys' | 'fallback'> & {
+    readonly tls?: Certificate | AcmeCertificate;
+    readonly keys: readonly ApiKey[];
+    readonly fallback?: Secret;
+  };
   readonly prover: Readonly<Record<keyof RawVariables['prover'], number>>;
   readonly node_binary: string;
   readonly snapshot: Omit<RawSnapshot, 'source' | 'manifest' | 'from' | keyof SnapshotFiles> &

@@ -1,0 +1,44 @@
+import { isIP } from 'node:net';
+import { basename } from 'node:path/posix';
+import type { Variables } from '../variables/variables.ts';
+import { fallbackFile } from './paths.ts';
+
+type Fallback = Pick<Variables['gateway'], 'fallback'>;
+
+/** The path at the provider, in which its key may be; empty without a provider. */
+export function fallbackPath({ fallback }: Fallback): string {
+  if (!fallback) return '';
+  const { pathname, search } = new URL(fallback.reveal());
+  return `uri ${pathname}${search}\n`;
+}
+
+/**
+ * Lines of haproxy.cfg for a provider that answers where no RPC server may; all are empty without
+ * one. Neither the client's address nor its headers of authority go there.
+ */
+export function fallbackRules({ fallback }: Fallback) {
+  if (!fallback) return { fallback: '', fallback_use: '', unless_fallback: '' };
+  const { protocol, hostname, port, host } = new URL(fallback.reveal());
+  const isTls = protocol === 'https:';
+  const tls = isTls
+    ? ` ssl verify required ca-file @system-ca sni str(${hostname}) verifyhost ${hostname}`
+    : '';
+  const names = isIP(hostname) ? '' : ' init-addr libc,none resolvers system';
+  return {
+    fallback: [
+      '# A provider, where no RPC host may serve.',
+      ...(names === '' ? [] : ['resolvers system', '    parse-resolv-conf', '']),
+      'backend fallback',
+      `    http-request set-header Host ${host}`,
+      `    http-request set-uri %[str(uri),map(${basename(fallbackFile)})]`,
+      '    http-request del-header X-Forwarded-For',
+      '    http-request del-header Authorization',
+      '    http-request del-header Cookie',
+      '    http-response set-header X-Fallback provider',
+      `    server provider ${hostname}:${port || (isTls ? 443 : 80)}${names}${tls}`,
+      '',
+    ].join('\n'),
+    fallback_use: '    use_backend fallback if !{ var(txn.host) -m found } !is_websocket',
+    unless_fallback: ' is_websocket',
+  };
+}

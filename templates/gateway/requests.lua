@@ -1,0 +1,26 @@
+-- Judges requests by HTTP. It is a part of the Lua state that all threads share, as fleet.lua is: a stream must not use two states.
+
+-- Sets txn.judged, without which HAProxy refuses the request: it goes on after an error in Lua. Sets txn.refused where the body is refused, with code and words of the error, and txn.id. Of a single call txn.method is set. txn.heavy says that hosts for heavy methods have to answer.
+core.register_action("judge", { "http-req" }, function(txn)
+  local body = txn.sf:req_body() or ""
+  local count, key = calls.counter(txn), txn:get_var("txn.key")
+  local list, refusal
+  if body == "" then
+    list, refusal = calls.without_body(key, count)
+  else
+    list, refusal = calls.judge(body, key, count)
+  end
+  txn:set_var("txn.judged", true)
+  txn:set_var("txn.id", (list or refusal).id)
+  if refusal then
+    txn:set_var("txn.refused", refusal.kind)
+    txn:set_var("txn.code", refusal.code)
+    txn:set_var("txn.why", refusal.message)
+    return
+  end
+  if list.heavy then txn:set_var("txn.heavy", true) end
+  if not list.is_batch and list[1] then txn:set_var("txn.method", list[1].method) end
+  for _, call in ipairs(list) do
+    if call.method == "eth_sendRawTransaction" then txn:set_var("txn.sends", true) end
+  end
+end, 0)

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { gatewayContext, ports, rpcPorts } from './fleet.ts';
+import { type Gateway, get, startGateway, until } from './gateway.ts';
+import { type RpcHost, rpcHost } from './rpc-host.ts';
+import { openWebSocket } from './web-socket.ts';
+
+const call = { jsonrpc: '2.0', id: 7, method: 'who', params: [] };
+const provider = { address: '127.0.7.50', port: 28400 };
+
+describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
+  let host: RpcHost;
+  let gateway: Gateway | undefined;
+  let server: Server;
+  const seen: IncomingMessage[] = [];
+  const start = async (address: string | undefined) => {
+    process.env.GATEWAY_FALLBACK = address;
+    const own = address === undefined ? {} : { fallback: 'env:GATEWAY_FALLBACK' };
+    gateway = await startGateway(await gatewayContext({ 'rpc-1': { address: '127.0.7.1' } }, own));
+    return gateway;
+  };
+  const ask = () => get({ port: ports.http, body: call, headers: { cookie: 'a=b', authorization: 'x' } });
+  const serves = async () => (await gateway?.fleet())?.hosts.some((each) => each.serves) ?? false;
+
+  beforeEach(async () => {
+    host = rpcHost('rpc-1', '127.0.7.1', rpcPorts);
+    await host.start();
+    server = createServer((request, response) => {
+      seen.push(request);
+      response.end('{"jsonrpc":"2.0","id":7,"result":"provider"}');
+    });
+    await new Promise<void>((resolve) => server.listen(provider.port, provider.address, resolve));
+    seen.length = 0;
+  });
+  afterEach(async () => {
+    await gateway?.kill();
+    await host.kill();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('a provider answers while no RPC host may, with a mark, and is not asked before and after', async () => {
+    const { drain, undrain, metrics } = await start(
+      `http://${provider.address}:${provider.port}/v2/KEY-1?a=%20b`,
+    );
+    expect((await ask()).headers['x-fallback']).toBeUndefined();
+    await drain('rpc-1', 'test');
+    await until(async () => !(await serves()), 'rpc-1 is out', 60);
+    const { status, text, headers } = await ask();
+    expect([status, JSON.parse(text).result, headers['x-fallback']]).toEqual([200, 'provider', 'provider']);
+    const [request] = seen;
+    const sent = request?.headers ?? {};
+    expect([request?.url, sent.host]).toEqual(['/v2/KEY-1?a=%20b', `${provider.address}:${provider.port}`]);
+    expect([sent.cookie, sent.authorization, sent['x-forwarded-for']]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(await metrics()).toMatch(
+      /haproxy_backend_http_responses_total\{proxy="fallback",code="2xx"\} 1\n/,
+    );
+    expect((await openWebSocket(ports.websocket)).status).toBe(503);
+    await undrain('rpc-1');
+    await until(serves, 'rpc-1 is back', 60);
+    expect(JSON.parse((await ask()).text).result.host).toBe('rpc-1');
+    expect(seen.length).toBe(1);
+  });
+
+  test('without one clients get 503, as they do where the provider does not speak TLS as its address says', async () => {
+    for (const address of [undefined, `https://${provider.address}:${provider.port}/`]) {
+      const { drain, kill } = await start(address);
+      await drain('rpc-1', 'test');
+      await until(async () => !(await serves()), 'rpc-1 is out', 60);
+      expect((await ask()).status).toBe(503);
+      await kill();
+    }
+    expect(seen).toEqual([]);
+  });
+});

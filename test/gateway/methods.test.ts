@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { gatewayContext, ports, rpcPorts } from './fleet.ts';
+import { type Gateway, get, startGateway, until } from './gateway.ts';
+import { type RpcHost, rpcHost } from './rpc-host.ts';
+import { openWebSocket } from './web-socket.ts';
+
+const call = (method: string, id: unknown = 1) => ({ jsonrpc: '2.0', id, method, params: [] });
+
+async function ask(body: unknown, from = '127.0.8.1') {
+  const { status, text } = await get({ port: ports.http, body, from });
+  return { status, ...JSON.parse(text) };
+}
+
+/** The answer to a message of a new WebSocket. */
+async function say(body: unknown): Promise<string> {
+  const client = await openWebSocket(ports.websocket, { from: '127.0.8.1' });
+  onTestFinished(() => void client.socket.destroy());
+  client.say(JSON.stringify(body));
+  let text = '';
+  for (let frame = await client.next(); frame; frame = await client.next()) {
+    if (frame.opcode < 8) text += frame.content;
+    if (frame.opcode < 8 && frame.isLast) break;
+  }
+  return text;
+}
+
+describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
+  let hosts: RpcHost[];
+  let gateway: Gateway;
+  const start = async (methods: object, rpc: Readonly<Record<string, object>> = {}) => {
+    const all = { 'rpc-1': { address: '127.0.7.1' }, 'rpc-2': { address: '127.0.7.2' }, ...rpc };
+    gateway = await startGateway(await gatewayContext(all, { methods }));
+  };
+
+  beforeEach(async () => {
+    hosts = [1, 2, 3].map((at) => rpcHost(`rpc-${at}`, `127.0.7.${at}`, rpcPorts));
+    await Promise.all(hosts.map((host) => host.start()));
+  });
+  afterEach(async () => {
+    await gateway?.kill();
+    await Promise.all(hosts.map((host) => host.kill()));
+  });
+
+  test('those that are not offered are refused, alone, in a batch and by WebSocket', async () => {
+    await start({ allow: ['eth_*', 'debug_traceBlock'], deny: ['eth_getLogs', 'DEBUG_*'] });
+    const refused = (method: string, id: unknown = 1) => ({
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32601, message: `the method ${method} is not offered` },
+    });
+    expect(await ask(call('eth_call'))).toMatchObject({ status: 200, result: {} });
+    for (const method of ['eth_getLogs', 'ETH_GETLOGS', 'debug_traceBlock', 'net_version', 'xeth_call'])
+      expect(await ask(call(method))).toEqual({ status: 403, ...refused(method) });
+    expect(await ask('{"id":1,"m\\u0065thod":"eth_get\\u004cogs"}')).toMatchObject({ status: 403 });
+    expect(await ask([call('eth_call'), call('eth_getLogs')])).toEqual({
+      status: 403,
+      ...refused('eth_getLogs', null),
+    });
+    expect(await ask({ id: 1 })).toMatchObject({
+      status: 403,
+      error: { message: 'the method of this name is not offered' },
+    });
+    expect(JSON.parse(await say(call('eth_getLogs', 5)))).toEqual(refused('eth_getLogs', 5));
+    expect(await say(call('eth_call'))).toContain('"result"');
+    expect(hosts.flatMap(({ messages }) => messages)).toEqual([JSON.stringify(call('eth_call'))]);
+    expect(await gateway.metrics()).toMatch(/responses_total\{proxy="refused_method",code="4xx"\} 8\n/);
+  });
+
+  test('some have limits of their own, which count each call', async () => {
+    await start({ limits: { eth_getLogs: 3, 'debug_*': 5 } });
+    const batch = (method: string, length: number) => Array.from({ length }, (_, id) => call(method, id));
+    expect(await ask(batch('eth_getLogs', 4))).toMatchObject({
+      status: 429,
+      error: { code: -32005, message: 'more than 3 requests of eth_getLogs in a second' },
+    });
+    const two = [...batch('debug_a', 3), ...batch('debug_b', 3)];
+    expect(await ask(two, '127.0.8.2')).toMatchObject({
+      error: { message: 'more than 5 requests of debug_* in a second' },
+    });
+    expect(await say(batch('eth_getLogs', 4))).toContain('more than 3 requests of eth_getLogs in a second');
+    expect((await ask(batch('eth_getLogs', 3), '127.0.8.3')).status).toBe(200);
+    expect((await ask(batch('eth_call', 20), '127.0.8.1')).status).toBe(200);
+  });
+
+  test('heavy ones go to their hosts, which get nothing else, and a client keeps its host', async () => {
+    await start(
+      { heavy: ['debug_*', 'eth_getLogs'] },
+      { 'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } } },
+    );
+    const clients = Array.from({ length: 12 }, (_, at) => `127.0.8.${at + 1}`);
+    const hostsOf = (method: string) =>
+      Promise.all(clients.map(async (from) => (await ask(call(method), from)).result.host));
+    const usual = await hostsOf('eth_call');
+    expect([...new Set(usual)].sort()).toEqual(['rpc-1', 'rpc-2']);
+    expect(new Set(await hostsOf('debug_traceBlock'))).toEqual(new Set(['rpc-3']));
+    expect(await hostsOf('eth_call')).toEqual(usual);
+    // All of a batch goes where its heaviest call goes.
+    const { text } = await get({ port: ports.http, body: [call('eth_call'), call('eth_getLogs')] });
+    expect(JSON.parse(text).map(({ result }: { result: { host: string } }) => result.host)).toEqual([
+      'rpc-3',
+      'rpc-3',
+    ]);
+    expect(await say(call('debug_traceBlock', 9))).toBe(
+      '{"jsonrpc":"2.0","id":9,"error":{"code":-32601,"message":"this method is offered by HTTP alone"}}',
+    );
+    await hosts[2]?.kill();
+    await until(async () => (await gateway.fleet()).hosts.some(({ serves }) => !serves), 'rpc-3 is out', 60);
+    expect(await ask(call('eth_getLogs'))).toMatchObject({ status: 503 });
+    expect(await hostsOf('eth_call')).toEqual(usual);
+  });
+});
