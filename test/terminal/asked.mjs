@@ -15,6 +15,7 @@ await main(playbook('asked', 'asks.', [play('work', { hosts: 'all', roles: [work
   load: async () => ({
     name: 'asked-test',
     file: 'asked.yaml',
+    sourcesOf: () => [],
     hosts: Object.entries(JSON.parse(process.env.ASKED_HOSTS ?? '{}')).map(([name, connection]) => ({
       name,
       groups: ['all-of-them'],

@@ -20,17 +20,17 @@ const isGateway = ({ groups }: Host) => groups.includes('gateway');
 export const gatewayPorts = ['http', 'websocket', 'metrics', 'peers'] as const;
 
 /** The rules for gateways that the schema of the variables cannot express. */
-export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Generator<Fault> {
+export function* gatewayFaults(deployment: Deployment, host: Host): Generator<Fault> {
+  const { hosts } = deployment;
   const { name, vars } = host;
-  if (!host.groups.includes('rpc') && isOwn(name, ['methods'])) {
+  if (isForOthers(deployment, host, 'methods', 'rpc')) {
     const what = `methods of ${name} has no use: it is no RPC server`;
     yield { path: ['methods'], at: 'key', what, hint: 'give it to hosts in group rpc' };
   }
   if (!isGateway(host)) {
     const hint = 'name it in the vars of all hosts, or of the hosts in group gateway';
     const what = `gateway of ${name} has no use: it is no gateway`;
-    const gateways = hosts.filter(isGateway).map((each) => each.name);
-    if (hostsWith(name, ['gateway'])?.some((each) => gateways.includes(each)) === false)
+    if (isForOthers(deployment, host, 'gateway', 'gateway'))
       yield { path: ['gateway'], at: 'key', what, hint };
     return;
   }
@@ -51,6 +51,15 @@ export function* gatewayFaults({ hosts, hostsWith }: Deployment, host: Host): Ge
   }
   yield* trustFaults(vars.gateway.trusted?.addresses ?? []);
   yield* sharedFaults(hosts, host);
+}
+
+/**
+ * Whether a variable is for hosts of a group, and the `vars` that give it to this host, its own or
+ * those of a group, give it to none of these hosts.
+ */
+function isForOthers({ hosts, hostsWith }: Deployment, { name }: Host, key: string, group: string): boolean {
+  const meant = hosts.filter(({ groups }) => groups.includes(group)).map((each) => each.name);
+  return hostsWith(name, [key])?.some((each) => meant.includes(each)) === false;
 }
 
 /** An address that gateways share is the same on all, and no host's own. */

@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { blockNumber } from '../chain/chain.ts';
+import { blockNumber, blockQuery } from '../chain/chain.ts';
 import { newestBlockPair } from '../chain/newest-block.ts';
 import { noOtherSynchronizer, noSynchronizer } from '../chain/single-sync.ts';
 import { stateDatabase } from '../databases/databases.ts';
@@ -137,20 +137,16 @@ async function hasGoneOn(host: Reader, context: Context<Variables>): Promise<Ver
   const { vars } = context;
   const { trusted_sequencer_url: url } = vars.network;
   const target = stateDatabase(vars);
-  const [rewound, pair, written, head] = await Promise.all([
+  const [rewound, pair, head] = await Promise.all([
     rewoundAt(host, context),
-    newestBlockPair(host, { target, table: 'state.l2block' }, url),
-    host.sql(
-      target,
-      'select extract(epoch from max(created_at)) from (select created_at from state.l2block order by block_num desc limit 1) newest',
-    ),
+    newestBlockPair(host, { target, query: blockQuery() }, url),
     blockNumber(host, url),
   ]);
-  if (!rewound.ok || !pair.ok || !written.ok) return unknownUntil('state-db answers SQL');
+  if (!rewound.ok || !pair.ok) return unknownUntil('state-db answers SQL');
   if (rewound.value === undefined) return ok;
   const { here, there } = pair.value ?? {};
   if (!here || !there?.ok || there.value?.hash !== here.hash)
     return unknownUntil('the newest block is one of the trusted sequencer');
-  const isNew = Number(written.rows[0]?.[0]) >= rewound.value;
+  const isNew = here.written !== undefined && here.written >= rewound.value;
   return isNew || (head.ok && head.value <= here.block) ? ok : unknownUntil('sync writes a block');
 }
