@@ -33,7 +33,7 @@ async function contextOf(): Promise<RenderContext> {
     [['groups', 'gateway'], { 'gw-1': { address } }],
     [['groups', 'monitor'], { 'mon-1': { address: '127.0.9.102' } }],
     [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
-    [['vars', 'gateway'], { ...ports, client_requests: limit, tls }],
+    [['vars', 'gateway'], { ...ports, clients: { requests: limit }, tls }],
   ]);
   const { hosts } = await loadDeployment(inventory);
   const host = hosts.find(({ name }) => name === 'gw-1');

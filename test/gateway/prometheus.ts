@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { proberFile } from '../../lib/node/monitor/prober.ts';
+import { proberFile } from '../../lib/node/monitor/prober-file.ts';
 import { inventoryRules, jobs, targetsFile } from '../../lib/node/monitor/targets.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { monitoringPorts } from '../../lib/node/variables/monitoring.ts';

@@ -8,7 +8,7 @@ import { accesses } from '../server/firewall.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { contextOf, refusal } from '../testing/role-context.ts';
 import { alertmanagerFile, receiversAnswer } from './alertmanager.ts';
-import { proberFile } from './prober.ts';
+import { proberFile } from './prober-file.ts';
 import { statisticsRoleIsThere } from './statistics-role.ts';
 import { inventoryRules, targetsFile } from './targets.ts';
 

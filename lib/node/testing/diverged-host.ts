@@ -62,9 +62,8 @@ export function divergedHost(given: Diverged = {}) {
   return { host, ran };
 }
 
-function rowsOf(query: string, { rewound, written, without }: Diverged, newest: number) {
+function rowsOf(query: string, { rewound, without }: Diverged, newest: number) {
   if (query.includes('trusted_reorg')) return [[rewound === undefined ? null : String(rewound)]];
-  if (query.includes('max(created_at)')) return [[String(written)]];
   if (query.includes('left join lateral')) {
     const block = Number(/where w\.block_num = (\d+)/.exec(query)?.[1]);
     const left = [String(block - 1), hashOf(block - 1, true)];
@@ -90,8 +89,9 @@ function answerTo(command: string, given: Diverged, newest: number): Output {
   if (given.without === 'sequencer') return failed('Connection refused');
   const { parts = head + 1 } = given;
   if (command.includes(' newest-block ')) {
-    const here = `0x${newest.toString(16)} ${hashOf(newest, true)}\n`;
-    return said(here + answer(blockAt(newest, parts)));
+    const row = `${hashOf(newest, true)} ${newest} 1764150000 ${newest} ${given.written}`;
+    const here = command.includes(' psql -X ') ? row : answer(blockAt(newest, newest + 1));
+    return said(`${here.length}\n${here}\n${answer(blockAt(newest, parts))}`);
   }
   if (command.includes('eth_chainId')) return said(answer('0xa7b14'));
   if (command.includes('eth_blockNumber')) return said(answer(`0x${head.toString(16)}`));

@@ -116,7 +116,7 @@ function writeInventory(folder: string): string {
       ['vars', 'gateway'],
       {
         ...{ http: ports.ours, websocket: 28301, metrics: 28302, peers: 28303 },
-        ...{ client_requests: 1_000_000, client_connections: 100_000 },
+        clients: { requests: 1_000_000, connections: 100_000 },
       },
     ],
   ]);
