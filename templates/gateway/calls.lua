@@ -18,6 +18,9 @@ end
 
 -- The place of the quote that ends the string whose content begins at a place, or nil.
 local function end_of_string(body, at)
+  -- Twice as fast for the long text of a raw transaction.
+  local _, plain = find(body, '^%w*"', at)
+  if plain then return plain end
   while true do
     local stop = find(body, '["\\\0-\31]', at)
     local sign = stop and byte(body, stop)

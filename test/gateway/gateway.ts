@@ -5,6 +5,7 @@ import { request as tlsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { haproxyEnvironment } from '../../lib/node/gateway/environment.ts';
 import type { Fleet } from '../../lib/node/gateway/fleet.ts';
 import { gatewayFolder } from '../../lib/node/gateway/paths.ts';
 import { gatewayFiles } from '../../lib/node/gateway/render.ts';
@@ -56,7 +57,8 @@ export async function startGateway(
   const { http, websocket, metrics } = context.vars.gateway;
   let log = '';
   const [program = '', ...words] = [...within, 'haproxy', '-W', '-db', '-f', join(folder, 'haproxy.cfg')];
-  const haproxy: ChildProcess = spawn(program, words, { detached: true });
+  const env = { ...process.env, ...haproxyEnvironment };
+  const haproxy: ChildProcess = spawn(program, words, { detached: true, env });
   haproxy.stderr?.on('data', (text) => {
     log += text;
   });

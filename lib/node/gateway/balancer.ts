@@ -8,6 +8,7 @@ import { driftOf, fileChange, type Resource } from '../../engine/resource/resour
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { unitSettings } from '../server/unit-settings.ts';
+import { haproxyEnvironment } from './environment.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 import {
   acmeProgram,
@@ -25,6 +26,7 @@ const program = readFileSync(new URL('../../../templates/host/gateway.sh', impor
 const acme = readFileSync(new URL('../../../templates/host/acme.sh', import.meta.url));
 /** The distribution's own configuration stays, unused. */
 const dropIn = unitSettings('haproxy.service');
+const environment = Object.entries(haproxyEnvironment).map(([name, value]) => `Environment=${name}=${value}`);
 /** After a start it has asked all hosts within some seconds. */
 const servesWithin = 20;
 
@@ -50,7 +52,7 @@ export function balancerServes({
     ...(isAcme ? [file(acmeProgram).content(acme).mode(0o755), placeholder(certificateFile(tls))] : []),
     checkedFiles(files),
     directory(dirname(dropIn)),
-    file(dropIn).content(`[Service]\nEnvironment=CONFIG=${gatewayFolder}/haproxy.cfg\n`),
+    file(dropIn).content(['[Service]', ...environment, ''].join('\n')),
     runsWith(files, hash, metrics),
     ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
     ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
