@@ -74,6 +74,7 @@ export default defineConfig({
           page('On the hosts', '/on-hosts'),
           page('Benchmarks', '/benchmarks'),
           page('Results of the benchmark', '/benchmark-results'),
+          page('What a gateway costs', '/gateway-cost'),
         ],
       },
       {

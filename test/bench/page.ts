@@ -5,15 +5,18 @@ import { fileURLToPath } from 'node:url';
 /** The page of the results of each case. */
 export const resultsPage = fileURLToPath(new URL('../../docs/benchmark-results.md', import.meta.url));
 
+/** The page of what a gateway costs. */
+export const gatewayPage = fileURLToPath(new URL('../../docs/gateway-cost.md', import.meta.url));
+
 /** The page with the comparison and all other measurements. */
-const page = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+const benchmarks = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 
 /**
- * Puts a text between the page's two marks of that name, and keeps the rest.
+ * Puts a text between a page's two marks of that name, and keeps the rest.
  *
  * @throws Error if the page has no such marks
  */
-export function putSection(name: string, text: string): void {
+export function putSection(name: string, text: string, page = benchmarks): void {
   const [begin, end] = [`<!-- ${name} -->\n`, `<!-- end of ${name} -->\n`];
   const whole = readFileSync(page, 'utf8');
   const [from, to] = [whole.indexOf(begin), whole.indexOf(end)];

@@ -4,7 +4,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { installMissing } from '../../install-missing.ts';
-import { machine, median, putSection, spread } from '../page.ts';
+import { gatewayPage, machine, median, putSection, spread } from '../page.ts';
 import { largeAnswer, proxies, startRpcHosts } from './proxies.ts';
 
 /** What clients send. */
@@ -74,7 +74,7 @@ ${date}, ${rounds} rounds of ${seconds} s, wrk with 32 connections. \`${command}
 ${load.toFixed(1)} before.
 `;
     process.stdout.write(text);
-    putSection('gateway', text);
+    putSection('gateway', text, gatewayPage);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -184,7 +184,7 @@ function section(title: string, runs: Runs): string {
       return `| ${keyOf(name, count)} | ${cost} | ${times} | ${median(own.map(({ rate }) => rate)).toFixed(0)} |`;
     });
   });
-  return `### ${title[0]?.toUpperCase()}${title.slice(1)}
+  return `## ${title[0]?.toUpperCase()}${title.slice(1)}
 
 | | processor for each request, µs | times plain HAProxy | requests a second |
 |---|---|---|---|
