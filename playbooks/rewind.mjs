@@ -1,5 +1,5 @@
 #!/usr/bin/env zx
-// Takes the state database back to the newest block that the trusted sequencer has, too
+// Deletes from the state database the batches with blocks that the trusted sequencer does not have
 // (docs/rewind.md).
 import { play, playbook, roles, rolling, runPlaybook } from '../lib/start/playbook.mjs';
 

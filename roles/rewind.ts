@@ -4,8 +4,8 @@ import { jsonRpcIsRewound, replicaIsRewound } from '../lib/node/rewind/readers.t
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * The state database is back at the newest block that the trusted sequencer and layer 1 have, too;
- * replicas have followed, and json-rpc has started since.
+ * The state database has only blocks that the trusted sequencer and layer 1 have, too. Replicas
+ * have followed, and json-rpc was started after the rewind.
  */
 export default role<Variables>('rewind', async (context) => {
   const { groups } = context.host;

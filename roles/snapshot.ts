@@ -33,7 +33,7 @@ export default role<Variables>('snapshot', async (context) => {
   const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
   const databases = databasesOf(vars);
   const indexes = stateIndexes(databases.state.target);
-  // The files of a physical one are there before the server starts.
+  // The files of a physical snapshot are there before the server starts.
   if (vars.snapshot.physical) return [databasesHoldSnapshot(databases, vars), ...indexes];
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>

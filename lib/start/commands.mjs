@@ -91,7 +91,7 @@ export const commandGroups = [
       },
       {
         name: 'rewind',
-        sentence: 'delete the blocks that the trusted sequencer does not have',
+        sentence: 'show or delete blocks that the trusted sequencer does not have',
         example: '-i mainnet --check',
       },
     ],

@@ -234,7 +234,7 @@ local function rules_of(key)
   return rules.keys[key or ""]
 end
 
--- Counts calls of a client in the table that HAProxy tracks as sc2, and no more of them than refuse a request.
+-- Counts calls of a client in the table that HAProxy tracks as sc2: at most one more than the limit, which is enough to refuse.
 function calls.counter(txn)
   return function(index, number, most)
     for _ = 1, math.min(number, most + 1) do txn.f:sc_inc_gpc(index, 2) end

@@ -74,7 +74,7 @@ describe('a rewind', () => {
       expect(output).toContain(words);
     };
     await refused('has no way back');
-    await refused(`is not the newest block that would be left, which is ${to}`, '--to', `${Number(to) + 1}`);
+    await refused(`is not the block at which the rewind ends: that is ${to}`, '--to', `${Number(to) + 1}`);
     const other = { 'vars.network.trusted_sequencer_url': 'http://172.30.77.10:8546' };
     const inventory = await servedBy('db-1', other);
     const ofOther = await runPlaybook('rewind', '--inventory', inventory, '--yes', '--to', to);

@@ -174,7 +174,7 @@ test('refused, planned, killed at every boundary, and done: never half of it, an
   expect(unasked.output).toContain('the rewind to block 15 has no way back');
   const wrong = await run({}, '--yes', '--to', '16');
   expect(wrong.exitCode, wrong.output).toBe(1);
-  expect(wrong.output).toContain('--to 16 is not the newest block that would be left, which is 15');
+  expect(wrong.output).toContain('--to 16 is not the block at which the rewind ends: that is 15');
   const plan = await run({}, '--check', '--diff', '--to', '15');
   expect(plan.exitCode, plan.output).toBe(2);
   for (const words of [

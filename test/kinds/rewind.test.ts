@@ -198,7 +198,7 @@ test('nothing is done while the chains agree, or cannot be compared', async () =
   );
   Object.assign(sequencer, { parts: 2 });
   expect(describeVerdict(await allowed.check(host()))).toBe(
-    '--to 15 is not the newest block that would be left, which is 0',
+    '--to 15 is not the block at which the rewind ends: that is 0',
   );
   expect(contents()).toEqual(whole);
 });

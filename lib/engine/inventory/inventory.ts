@@ -26,8 +26,8 @@ export interface ConnectionSettings {
 }
 
 /**
- * One host of an inventory. `vars` has the variables of all hosts, overridden by those of this
- * host.
+ * One host of an inventory. `vars` has the variables of all hosts, overridden by those of its
+ * groups and then by its own.
  */
 export interface InventoryHost<V> {
   readonly name: string;

@@ -421,7 +421,7 @@ test.each<[string, string | Buffer, string[]]>([
     'a plain sudo password',
     good.replace('10.0.0.2 }', '10.0.0.2, become_password: hunter2 }'),
     [
-      'a.yaml:5:55: groups.rpc.rpc-1.become_password must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a password is never in an inventory',
+      'a.yaml:5:55: groups.rpc.rpc-1.become_password must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory',
     ],
   ],
   [

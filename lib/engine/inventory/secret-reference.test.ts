@@ -88,7 +88,7 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
   expect(await refusal(await put('large', 'x'.repeat(5000)))).toBe(
     `${at}: large is 5000 bytes long, too long for a secret`,
   );
-  expect(await refusal('hunter2')).toContain('a password is never in an inventory');
+  expect(await refusal('hunter2')).toContain('a secret is never in an inventory');
   const anyText = { name: question.name, where: question.where };
   await expect(readSecret(await put('lines', 'hunter2\nhunter2\n'), anyText)).rejects.toThrow(
     /has a character that is not allowed: it is one line of text$/,

@@ -18,7 +18,7 @@ const longest = 4096;
 export const secretReferencePattern =
   /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.*\S.*|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 export const secretReferenceRule =
-  'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a password is never in an inventory';
+  'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory';
 /** For a description: it continues the name of the secret. */
 export const secretReferenceKinds =
   'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), secret:NAME (in the encrypted file of secrets beside the inventory), or cmd:COMMAND (a shell command of this machine that prints it)';

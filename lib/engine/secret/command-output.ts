@@ -14,8 +14,8 @@ const timeLimit = 60;
 const mostComplaint = 64 * 1024;
 
 /**
- * A command that printed no secret. Its message continues the command; what the command printed on
- * standard output is never in it.
+ * A command of the inventory that failed. Its message continues the command; what the command
+ * printed on standard output is never in it.
  */
 export class SecretCommandFailed extends Error {}
 

@@ -7,8 +7,8 @@ import type { Variables } from '../variables/variables.ts';
 import { type BlockPair, newestBlockPair } from './newest-block.ts';
 
 /**
- * Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of fewer
- * blocks. Blocks.
+ * Ethereum finalizes a block after two epochs: the synchronizer can undo a reorganization of up to
+ * this many blocks.
  */
 export const finalityDepth = 64;
 

@@ -52,7 +52,7 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
   return { files: [main, ...lua, ...secrets], hash };
 }
 
-/** Of each file every line may be a secret. */
+/** The files in which every line may be a secret. */
 function secretFiles(gateway: Variables['gateway']): { path: string; content: Content }[] {
   const { tls } = gateway;
   const texts: [path: string, text: string][] = [

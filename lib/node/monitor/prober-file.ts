@@ -5,7 +5,7 @@ import { monitorFolder } from './accepted-file.ts';
 
 type Hosts = Context<Variables>['hosts'];
 
-/** Of the same certificate as the gateways have. */
+/** Where the monitor has the certificate of the gateways. */
 export const certificatePath = ({ instance }: Probe) => `${monitorFolder}/${instance}.pem`;
 
 /**

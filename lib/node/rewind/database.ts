@@ -24,15 +24,15 @@ import { differencesOf, judgeRewind } from './plan.ts';
 import { rewoundAt } from './record.ts';
 import { backupIsWhole } from './way-back.ts';
 
-/** As at a deploy: the synchronizer ends what it writes. Seconds. */
+/** The time that sync gets to end what it writes, as at a deploy. Seconds. */
 const stopLimit = 120;
 
-/** It waits for executor and hash database, and then for a block of the sequencer. Seconds. */
+/** sync waits for executor and hash database, and then for a block of the sequencer. Seconds. */
 const goesOnWithin = 600;
 
 /**
  * The state database has only blocks that the trusted sequencer and layer 1 have, too. No
- * synchronizer runs anywhere meanwhile, and then ours runs again.
+ * synchronizer runs on any host meanwhile. Then sync runs again.
  */
 export function stateIsRewound(context: Context<Variables>): readonly Resource[] {
   return [mayBeRewound(context), synchronizerIsStopped(context), blocksAgree(context), ...goesOn(context)];

@@ -7,7 +7,8 @@ import type { Numbered } from './newest-common.ts';
 import { recordStart } from './record.ts';
 
 /**
- * The rows of a day go in minutes. A server that ends in between has deleted nothing. Seconds.
+ * The time limit of the deletion. The rows of a day take minutes. If the server ends meanwhile,
+ * nothing is deleted. Seconds.
  */
 const longest = 6 * 3600;
 
@@ -54,7 +55,7 @@ function isThere(table: string, { block, hash }: Numbered): string {
   return `exists (select from ${table} where block_num = ${block} and block_hash = ${sqlLiteral(hash)})`;
 }
 
-/** A time of its own for each, which is the key of the table. */
+/** Each row has a time of its own, as the time is the key of the table. */
 function note(batch: string, what: string): string {
   const first = batch === 'null' ? 'null::bigint' : `min(${batch})`;
   return `insert into state.trusted_reorg (timestamp, batch_num, reason) select clock_timestamp(), ${first}, ${sqlLiteral(`${recordStart} ${what}`)} from gone having count(*) > 0`;

@@ -23,7 +23,10 @@ export interface Layer2Rewind extends Parting {
 /** What goes of layer 1. */
 export interface Layer1Rewind extends Parting {
   readonly newest: number;
-  /** Blocks here that go: only those in which something happened are kept. */
+  /**
+   * Rows of state.block that go. The database has only the blocks of layer 1 in which something
+   * happened.
+   */
   readonly blocks: number;
   readonly virtual: number;
   /** The first batch that refers to a forced batch of such a block. */

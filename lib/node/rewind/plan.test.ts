@@ -59,7 +59,7 @@ test('with a backup nothing has to be typed; without one the number of the block
 test('another number than that of the found block is refused, with a backup, too', async () => {
   for (const hasBackup of [true, false])
     expect(await judged(found, '17', hasBackup)).toEqual([
-      '--to 17 is not the newest block that would be left, which is 15',
+      '--to 17 is not the block at which the rewind ends: that is 15',
       typed(15),
     ]);
 });

@@ -77,7 +77,7 @@ export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deploy
     );
   if (given.to !== undefined) {
     if (Number(given.to) === to) return ok;
-    return refused(`--to ${given.to} is not the newest block that would be left, which is ${to}`, typed);
+    return refused(`--to ${given.to} is not the block at which the rewind ends: that is ${to}`, typed);
   }
   if (backupHost(hosts) === undefined)
     return refused(

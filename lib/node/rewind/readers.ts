@@ -94,7 +94,10 @@ function agrees(name: string, component: 'state-db' | 'json-rpc', from: From, va
   );
 }
 
-/** A container that does not run is another matter. */
+/**
+ * Whether a component has the trusted chain. It is ok for a container that does not run, too:
+ * other checks report that.
+ */
 async function onTrustedChain(
   host: Reader,
   component: 'state-db' | 'json-rpc',

@@ -16,6 +16,6 @@ export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
       const faults = await readBackups(host);
       return faults.length === 0 ? ok : drift(faults.map(({ says }) => says).join('; '));
     },
-    hint: 'it is the way back after a rewind: repair it (docs/data.md), or type the number of the block with --to',
+    hint: 'the backup is the way back after a rewind: repair it (docs/data.md), or type the number of the block with --to',
   };
 }

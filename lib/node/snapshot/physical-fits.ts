@@ -51,7 +51,7 @@ export function imageSortsAsSnapshot({ images }: Variables, { collation }: Physi
       return own === collation
         ? ok
         : drift(
-            `its indexes are made by version ${collation} of the C library, and the image has ${own}: they would miss rows`,
+            `the indexes of the snapshot are made by version ${collation} of the C library, and the image has ${own}: they would miss rows`,
           );
     },
     hint: 'name the image that the snapshot was made with by its digest (images.database), or take one with this image',

@@ -17,8 +17,8 @@ const read = (name: string) =>
 const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
 
 /**
- * Of the tar stream in one piece. What zstd cannot compress grows by less than a hundredth, so
- * that a piece stays below 1 GiB. Bytes.
+ * Bytes of the tar stream in one piece. What zstd cannot compress grows by less than a hundredth,
+ * so that a piece stays below 1 GiB. Bytes.
  */
 const pieceSize = 1000 * 1024 ** 2;
 

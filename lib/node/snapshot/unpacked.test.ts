@@ -55,7 +55,7 @@ test.each<[string, Answers, Partial<PhysicalManifest>, string]>([
       [/getconf/, 'glibc 2.41'],
     ],
     {},
-    'its indexes are made by version 2.36 of the C library, and the image has 2.41: they would miss rows',
+    'the indexes of the snapshot are made by version 2.36 of the C library, and the image has 2.41: they would miss rows',
   ],
   [
     'there is room',

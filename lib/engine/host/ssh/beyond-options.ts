@@ -2,7 +2,7 @@ import { sshOption } from './option-table.ts';
 import { supportedAlgorithms } from './ssh-algorithms.ts';
 import { differs, type SshSettings } from './ssh-settings.ts';
 
-/** Options that an ssh before 8.5 has without any file. */
+/** Options that ssh before 8.5 sets by default, and a later one does not. */
 const usuallyOn = new Set(['checkhostip']);
 
 /**

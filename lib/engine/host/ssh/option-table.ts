@@ -41,7 +41,7 @@ const followed = [
  */
 const harmless: readonly (readonly [why: string, options: readonly string[]])[] = [
   [
-    'a login is by a key alone, and never asks',
+    'the SSH library logs in by a key alone; OpenSSH obeys these',
     [
       'BatchMode',
       'PasswordAuthentication',
@@ -66,8 +66,8 @@ const harmless: readonly (readonly [why: string, options: readonly string[]])[] 
     ],
   ],
   // A key that needs it is among those that cannot be used.
-  ['no key on a security device is used', ['SecurityKeyProvider']],
-  ['no certificate is accepted', ['CASignatureAlgorithms']],
+  ['the SSH library uses no key on a security device', ['SecurityKeyProvider']],
+  ['the SSH library accepts no certificate', ['CASignatureAlgorithms']],
   [
     'a host key that is not known is refused in any case, and known_hosts stays as it is',
     [
