@@ -20,7 +20,13 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
     gateway = await startGateway(await gatewayContext({ 'rpc-1': { address: '127.0.7.1' } }, own));
     return gateway;
   };
-  const ask = () => get({ port: ports.http, body: call, headers: { cookie: 'a=b', authorization: 'x' } });
+  const headers = {
+    cookie: 'a=b',
+    authorization: 'x',
+    'cf-connecting-ip': '192.0.2.7',
+    forwarded: 'for=192.0.2.7',
+  };
+  const ask = () => get({ port: ports.http, body: call, headers });
   const serves = async () => (await gateway?.fleet())?.hosts.some((each) => each.serves) ?? false;
 
   beforeEach(async () => {
@@ -51,11 +57,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
     const [request] = seen;
     const sent = request?.headers ?? {};
     expect([request?.url, sent.host]).toEqual(['/v2/KEY-1?a=%20b', `${provider.address}:${provider.port}`]);
-    expect([sent.cookie, sent.authorization, sent['x-forwarded-for']]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect(Object.keys(sent).sort()).toEqual(['content-length', 'host']);
     expect(await metrics()).toMatch(
       /haproxy_backend_http_responses_total\{proxy="fallback",code="2xx"\} 1\n/,
     );
@@ -64,6 +66,31 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
     await until(serves, 'rpc-1 is back', 60);
     expect(JSON.parse((await ask()).text).result.host).toBe('rpc-1');
     expect(seen.length).toBe(1);
+  });
+
+  test('nobody gets a tunnel to it, through which bytes would pass that nobody judges', async () => {
+    const upgraded: string[] = [];
+    server.on('upgrade', ({ url }, socket) => {
+      upgraded.push(url ?? '');
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    });
+    server.on('connect', ({ url }, socket) => {
+      upgraded.push(url ?? '');
+      socket.end('HTTP/1.1 200 OK\r\n\r\n');
+    });
+    const { drain } = await start(`http://${provider.address}:${provider.port}/`);
+    await drain('rpc-1', 'test');
+    await until(async () => !(await serves()), 'rpc-1 is out', 60);
+    const upgrade = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+    };
+    expect((await get({ port: ports.http, headers: upgrade })).status).toBe(200);
+    const connect = { method: 'CONNECT', path: 'rpc.example:80', headers: { host: 'rpc.example:80' } };
+    expect((await get({ port: ports.http, ...connect })).status).toBe(405);
+    expect(upgraded).toEqual([]);
   });
 
   test('without one clients get 503, as they do where the provider does not speak TLS as its address says', async () => {

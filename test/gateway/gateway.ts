@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type Agent, request } from 'node:http';
+import { type Agent, type IncomingMessage, request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { haproxyEnvironment } from '../../lib/node/gateway/environment.ts';
 import type { Fleet } from '../../lib/node/gateway/fleet.ts';
@@ -119,6 +120,8 @@ export async function until(
 interface Request {
   readonly port: number;
   readonly path?: string;
+  /** Default: POST with a body, and GET without one. */
+  readonly method?: string;
   /** Sent as JSON by POST; text as it is. */
   readonly body?: unknown;
   /** Address of the server. */
@@ -140,6 +143,7 @@ interface Answer {
 export function get({
   port,
   path = '/',
+  method,
   body,
   from = '127.0.0.1',
   headers = {},
@@ -153,15 +157,16 @@ export function get({
       port,
       path,
       localAddress: from,
-      method: body === undefined ? 'GET' : 'POST',
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers,
       agent,
     };
     const sent = trusts ? tlsRequest({ ...common, ca: trusts, servername: 'rpc.example' }) : request(common);
-    sent.on('error', reject).on('upgrade', (response, socket) => {
+    const switched = (response: IncomingMessage, socket: Duplex) => {
       socket.destroy();
       resolve({ status: response.statusCode ?? 0, text: '', headers: response.headers });
-    });
+    };
+    sent.on('error', reject).on('upgrade', switched).on('connect', switched);
     sent.on('response', (response) => {
       let text = '';
       response.on('data', (part) => {

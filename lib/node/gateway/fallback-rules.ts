@@ -12,9 +12,12 @@ export function fallbackPath({ fallback }: Fallback): string {
   return `uri ${pathname}${search}\n`;
 }
 
+/** The headers of a client that a provider needs. All others may name the client, or let it in. */
+const passedOn = ['accept', 'content-length', 'content-type', 'transfer-encoding'];
+
 /**
  * Lines of haproxy.cfg for a provider that answers where no RPC server may; all are empty without
- * one. Neither the client's address nor its headers of authority go there.
+ * one.
  */
 export function fallbackRules({ fallback }: Fallback) {
   if (!fallback) return { fallback: '', fallback_use: '', unless_fallback: '' };
@@ -23,17 +26,16 @@ export function fallbackRules({ fallback }: Fallback) {
   const tls = isTls
     ? ` ssl verify required ca-file @system-ca sni str(${hostname}) verifyhost ${hostname}`
     : '';
-  const names = isIP(hostname) ? '' : ' init-addr libc,none resolvers system';
+  // HAProxy prefers IPv6, also where there is no way by it.
+  const names = isIP(hostname) ? '' : ' init-addr libc,none resolvers system resolve-prefer ipv4';
   return {
     fallback: [
       '# A provider, where no RPC host may serve.',
       ...(names === '' ? [] : ['resolvers system', '    parse-resolv-conf', '']),
       'backend fallback',
+      `    http-request del-header ^(?!(${passedOn.join('|')})$) -m reg`,
       `    http-request set-header Host ${host}`,
       `    http-request set-uri %[str(uri),map(${basename(fallbackFile)})]`,
-      '    http-request del-header X-Forwarded-For',
-      '    http-request del-header Authorization',
-      '    http-request del-header Cookie',
       '    http-response set-header X-Fallback provider',
       `    server provider ${hostname}:${port || (isTls ? 443 : 80)}${names}${tls}`,
       '',
