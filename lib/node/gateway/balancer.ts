@@ -5,9 +5,10 @@ import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
 import { driftOf, fileChange, type Resource } from '../../engine/resource/resource.ts';
+import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
-import { unitSettings } from '../server/unit-settings.ts';
+import { product } from '../server/product.ts';
 import { haproxyEnvironment } from './environment.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 import {
@@ -25,7 +26,6 @@ import { gatewayFiles } from './render.ts';
 const program = readFileSync(new URL('../../../templates/host/gateway.sh', import.meta.url));
 const acme = readFileSync(new URL('../../../templates/host/acme.sh', import.meta.url));
 /** The distribution's own configuration stays, unused. */
-const dropIn = unitSettings('haproxy.service');
 const environment = Object.entries(haproxyEnvironment).map(([name, value]) => `Environment=${name}=${value}`);
 /** After a start it has asked all hosts within some seconds. */
 const servesWithin = 20;
@@ -51,8 +51,7 @@ export function balancerServes({
     file(gatewayProgram).content(program).mode(0o755),
     ...(isAcme ? [file(acmeProgram).content(acme).mode(0o755), placeholder(certificateFile(tls))] : []),
     checkedFiles(files),
-    directory(dirname(dropIn)),
-    file(dropIn).content(['[Service]', ...environment, ''].join('\n')),
+    dropIn('haproxy.service', product, ['[Service]', ...environment, ''].join('\n')),
     runsWith(files, hash, metrics),
     ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
     ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
