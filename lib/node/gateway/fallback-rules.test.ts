@@ -13,7 +13,7 @@ test('the path of a provider, with its key, is in a file of its own', () => {
 
 test('a provider with TLS has to have a certificate for its name, and its name is resolved again', () => {
   expect(fallbackRules(at('https://rpc.provider.example/')).fallback).toContain(
-    'server provider rpc.provider.example:443 init-addr libc,none resolvers system ssl verify required ca-file @system-ca sni str(rpc.provider.example) verifyhost rpc.provider.example\n',
+    'server provider rpc.provider.example:443 init-addr libc,none resolvers system resolve-prefer ipv4 ssl verify required ca-file @system-ca sni str(rpc.provider.example) verifyhost rpc.provider.example\n',
   );
   expect(fallbackRules(at('http://192.0.2.1:8545/')).fallback).toContain('server provider 192.0.2.1:8545\n');
 });
