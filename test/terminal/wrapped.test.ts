@@ -56,10 +56,11 @@ describe('the words of a playbook', () => {
 
   test('are measured by what a terminal shows: wide characters take two columns', async () => {
     const said = await printed(40, `report.mjs '数据库 伺服器 数据库 伺服器 数据库.ndjson'`);
-    expect(said.slice(-3)).toEqual([
+    // Behind them are the records that there are.
+    const first = said.findIndex((row) => row.startsWith('there is no record'));
+    expect(said.slice(first, first + 2)).toEqual([
       'there is no record 数据库 伺服器 数据库',
       '    伺服器 数据库.ndjson',
-      expect.any(String),
     ]);
   });
 
