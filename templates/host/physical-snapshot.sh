@@ -195,6 +195,11 @@ rm -rf "$part" "$FOLDER"/piece-*
 mkdir "$part" || fail "$FOLDER cannot be written"
 end_sessions || fail 'state-db does not answer'
 
+# The log may be behind a link: it is copied as a folder.
+data=$(sql -c 'show data_directory') || fail 'state-db does not answer'
+link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
+[ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
+
 size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
 free=$(df -B1 --output=avail "$FOLDER" | tail -n 1)
 [ "$PUBLISH" != true ] || size=$((2 * size))

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the data directory of state-db from a physical snapshot. Its pieces are fetched, verified and unpacked at the same time, without a
-# copy of them on the disk. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the data directory
-# before the databases in it are whole. The functions of data-place.sh and claim-databases.sh are before this text.
+# Makes the data directory of state-db from a physical snapshot. Each connection fetches a piece into a file beside the copy, verifies it,
+# unpacks it, and removes the file. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the data
+# directory before the databases in it are whole. The functions of data-place.sh and claim-databases.sh are before this text.
 #
 # A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
 # written into that file, and each piece can be unpacked without the others.
@@ -14,7 +14,7 @@
 #   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, bytes of the tar stream in it; then path, offset
 #                    and bytes of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
 #   CONNECTIONS      how many pieces are fetched at the same time
-#   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end
+#   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end, also of a run that fails
 #   BLOCK, HASH      of the block that the snapshot has at least; STATE_TABLE, PROVER_TABLE, the main tables
 #   SNAPSHOT         day of the snapshot
 set -u
@@ -26,41 +26,54 @@ container=rpc-node-unpack
 DATA=$(readlink -m "$DATA")
 copy=$(place_of_copy "$DATA")
 
-# Writes a piece to standard output. A connection that breaks off goes on where it was. Arguments: file, bytes, folder for messages
+# Says that file $1 cannot be written, and why.
+cannot_write() {
+  why=$(dd if=/dev/zero of="$1" oflag=append conv=notrunc bs=64k count=16 2>&1 >/dev/null | sed -n 's/^dd: .*: //p')
+  case $why in
+    # Another piece may have made room since.
+    '' | 'No space left on device' | 'Disk quota exceeded') no_room ;;
+    *) echo "$1 cannot be written: $why" >&2 ;;
+  esac
+}
+no_room() { echo "there is no room in $(dirname "$copy"): it is full. The next run goes on" >&2; }
+
+# Fetches a piece into a file. A connection that breaks off goes on where it was. Arguments: file, bytes, folder for messages, target
 fetch() {
   at=0 tries=0
-  while [ "$at" -lt "$2" ]; do
-    resume=
-    [ "$at" = 0 ] || resume="--continue-at $at"
-    # shellcheck disable=SC2086 # two words or none
-    printf 'url = "%s"\n' "$URL$1" |
-      curl --silent --show-error --fail --location --globoff --connect-timeout 30 --speed-limit 1 --speed-time 120 $resume \
-        --max-filesize "$2" --write-out '%{stderr}\n%{http_code} %{size_download}\n' --config - 2>"$3/curl"
+  while :; do
+    # Without the limit, a server that tells no length could fill the disk.
+    printf 'url = "%s"\n' "$URL$1" | (
+      trap '' XFSZ
+      ulimit -f $(($2 / 512 + 1))
+      exec curl --silent --show-error --fail --location --globoff --connect-timeout 30 --speed-limit 10000 --speed-time 60 \
+        --max-filesize "$2" --continue-at - --output "$4" --write-out '%{stderr}\n%{http_code}' --config - 2>"$3/curl"
+    )
     code=$?
-    { read -r http && read -r got; } <<END
-$(tail -n 1 "$3/curl" | tr ' ' '\n')
-END
-    [ "$code" != 23 ] || return 1
-    case $http in
-      408 | 416 | 429 | 0*) ;;
-      4*) echo "$URL$1 answers $http" >"$3/why"; return 1 ;;
-    esac
-    at=$((at + ${got%%.*}))
-    if [ "$code" = 63 ] || { [ "$code" = 0 ] && [ "$at" != "$2" ]; }; then
-      echo "$URL$1 is not the piece that the manifest names: that has $2 bytes" >"$3/why"
+    http=$(tail -n 1 "$3/curl")
+    before=$at
+    at=$(stat -c %s "$4" 2>/dev/null || echo 0)
+    [ "$at" != "$2" ] || return 0
+    if [ "$at" -gt "$2" ] || [ "$code" = 63 ] || [ "$code" = 0 ]; then
+      echo "$URL$1 is not the piece that the manifest names: that has $2 bytes" >&2
       return 1
     fi
-    if [ "${got%%.*}" -gt 0 ]; then tries=0; fi
+    if [ "$code" = 23 ]; then cannot_write "$4"; return 1; fi
+    case $http in
+      408 | 416 | 429 | 0*) ;;
+      4*) echo "$URL$1 answers $http" >&2; return 1 ;;
+    esac
+    # A server that sends a few bytes each time would never come to an end.
+    if [ $((at - before)) -ge 1048576 ]; then tries=0; fi
     tries=$((tries + 1))
     if [ "$code" = 33 ] || [ "$tries" -ge 10 ]; then
-      echo "$URL$1 breaks off at $at of $2 bytes: $(sed -n 's/^curl: ([0-9]*) //p' "$3/curl" | tail -n 1) (HTTP $http)" >"$3/why"
+      echo "$URL$1 breaks off at $at of $2 bytes: $(sed -n 's/^curl: ([0-9]*) //p' "$3/curl" | tail -n 1) (HTTP $http)" >&2
       return 1
     fi
     sleep "$tries"
   done
 }
 
-# Unpacks a piece in the container, from standard input.
+# Unpacks a piece in the container, from standard input. A line follows the piece where all of it came.
 # shellcheck disable=SC2016 # it is for the shell in the container
 place='
   set -eu
@@ -83,32 +96,27 @@ place='
     pass 512 >/dev/null
     put "$last" 0 "$last_bytes"
   fi
-  cat >/dev/null'
+  [ "$(head -c 6)" = whole ] || { echo "it has not the length that the manifest names" >&2; exit 1; }'
 
-# Fetches, verifies and unpacks a piece. Arguments: number, then the fields of its line
+# Fetches, verifies and unpacks a piece. No byte of it is unpacked before all of it is verified. Arguments: number, then the fields of its line
 unpack() {
   number=$1 file=$2 sha256=$3 bytes=$4
   shift 4
-  own=$work/$number
-  rm -rf "$own"
-  mkdir -p "$own" && mkfifo "$own/sum.in" || return
-  sha256sum <"$own/sum.in" >"$own/sum" &
-  sum=$!
-  fetch "$file" "$bytes" "$own" | tee -p "$own/sum.in" 2>/dev/null | zstd -dcq 2>"$own/zstd" |
-    docker exec -i "$container" sh -c "$place" sh "$@" 2>"$own/tar"
-  code=$?
-  wait "$sum"
-  if [ -e "$own/why" ]; then cat "$own/why" >&2; return 1; fi
-  if grep -q 'No space left on device' "$own/tar"; then
-    echo "there is no room in $(dirname "$copy"): it is full. The next run goes on" >&2
-    return 1
-  fi
-  read -r found rest <"$own/sum"
+  own=$work/$number piece=$copy/pieces/$number
+  rm -rf "$own" "$piece"
+  mkdir -p "$own" || return
+  fetch "$file" "$bytes" "$own" "$piece" || return
+  found=$(sha256sum <"$piece" | cut -d' ' -f1)
   if [ "$found" != "$sha256" ]; then
+    rm -f "$piece"
     echo "$URL$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
     return 1
   fi
-  [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(tail -n 1 "$own/tar")" >&2; return 1; }
+  { zstd -dcq <"$piece" && echo whole; } 2>"$own/zstd" | docker exec -i "$container" sh -c "$place" sh "$@" 2>"$own/tar"
+  code=$?
+  if grep -q 'No space left on device' "$own/tar"; then no_room; return 1; fi
+  [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(cat "$own/zstd" "$own/tar" | tail -n 1)" >&2; return 1; }
+  rm -f "$piece"
   sync -f "$copy" && : >"$copy/done/$number" && rm -rf "$own"
 }
 
@@ -138,10 +146,11 @@ expect_in_copy() {
   [ "$said" = t ] || fail "$2: $said"
 }
 
+trap 'rm -f "$PASSWORD_FILE"' EXIT
+trap 'exit 1' TERM INT
 [ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
 if is_half_placed "$DATA" PG_VERSION; then
   put_in_place "$DATA" PG_VERSION || fail "the copy cannot be moved into $DATA"
-  rm -f "$PASSWORD_FILE"
   exit
 fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
@@ -149,12 +158,11 @@ docker rm --force --volumes "$container" >/dev/null 2>&1
 if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
   rm -rf "$copy"
 fi
-rm -rf "$copy/run"
-mkdir -p "$copy/data" "$copy/run" "$copy/done" || fail "$copy cannot be made"
+rm -rf "$copy/run" "$copy/pieces"
+mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/pieces" || fail "$copy cannot be made"
 # Messages have to be told when the disk of the copy is full.
 work=$(mktemp -d) || fail 'there is no room for temporary files'
-trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work"' EXIT
-trap 'exit 1' TERM INT
+trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work" "$copy/pieces" "$PASSWORD_FILE"' EXIT
 echo "$MANIFEST" >"$copy/of"
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
   postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
@@ -197,5 +205,4 @@ stop_copy
 docker rm --force --volumes "$container" >/dev/null 2>&1
 sync -f "$copy"
 put_in_place "$DATA" PG_VERSION || fail "the copy cannot be moved into $DATA"
-rm -f "$PASSWORD_FILE"
 echo 'the snapshot is in its place'

@@ -29,6 +29,8 @@ export interface Served {
   readonly location?: string;
   /** Status of responses to HEAD. */
   readonly failingHead?: number;
+  /** Tells no size in responses to GET. */
+  readonly withoutSize?: boolean;
   /** The size in responses to HEAD, instead of the real one. */
   readonly toldSize?: number;
 }
@@ -79,7 +81,7 @@ export async function startFaultyFileServer() {
     const to = range?.[2] ? Number(range[2]) + 1 : content.length;
     if (range && from >= content.length) return void response.writeHead(416).end();
     response.writeHead(range ? 206 : 200, {
-      'content-length': to - from,
+      ...(file.withoutSize ? {} : { 'content-length': to - from }),
       ...(file.withoutRanges ? {} : { 'accept-ranges': 'bytes' }),
       ...(range ? { 'content-range': `bytes ${from}-${to - 1}/${content.length}` } : {}),
       ...named,

@@ -9,13 +9,14 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
+import { foreignPiece } from './foreign-piece.ts';
 import { secretsOfSource, startSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
 
 // The scripts of physical snapshots, with real servers of PostgreSQL 15.
@@ -51,6 +52,7 @@ beforeEach(async () => {
 afterEach(() => {
   server.stop();
   shop.stopContainers();
+  rmSync(dirname(data), { recursive: true, force: true });
 });
 
 afterAll(async () => {
@@ -70,7 +72,13 @@ const unpack = (more: Readonly<Record<string, string | number>> = {}) =>
   shop.unpack(server.url('/s/'), data, manifest, more);
 
 /** The piece in the middle, which has parts of files at both ends. */
-const middle = () => manifest.pieces[Math.floor(manifest.pieces.length / 2)]?.file ?? '';
+function middlePiece() {
+  const piece = manifest.pieces[Math.floor(manifest.pieces.length / 2)];
+  if (!piece) throw new Error('the snapshot has no pieces');
+  return piece;
+}
+
+const middle = () => middlePiece().file;
 
 const blocks = 'select count(*), md5(string_agg(block_hash, $$,$$ order by block_num)) from state.l2block';
 
@@ -258,9 +266,39 @@ describe('a server of pieces goes wrong', () => {
     const { code, said } = await unpack().ended;
     expect([code, said]).toEqual([1, expect.stringMatching(words)]);
     expect(existsSync(data)).toBe(false);
+    expect(existsSync(join(shop.base, 'passwords'))).toBe(false);
+    expect(existsSync(`${data}.rpc-node-copy/pieces`)).toBe(false);
     serve(middle());
     expect((await unpack().ended).code).toBe(0);
     await expectWhole();
+  });
+
+  test('foreign files in a wrong piece are never in the data directory, also when the right piece follows', async () => {
+    serve(middle(), { content: foreignPiece(middlePiece(), 'global/foreign') });
+    const run = unpack();
+    while (server.asked(`/s/${middle()}`).length === 0) await delay(5);
+    serve(middle());
+    expect((await run.ended).said).toContain('the snapshot is in its place');
+    expect(server.asked(`/s/${middle()}`)).toHaveLength(2);
+    expect(existsSync(join(data, 'global/foreign'))).toBe(false);
+    await expectWhole();
+  });
+
+  test('a piece without an end does not fill the disk', async () => {
+    serve(middle(), { content: Buffer.alloc(100 * 1024 * 1024), withoutSize: true });
+    const { code, said } = await unpack().ended;
+    expect([code, said]).toEqual([1, expect.stringContaining(`${middle()} is not the piece that the`)]);
+    expect(server.sent(`/s/${middle()}`)).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  test('one that sends a few bytes each second is given up', async () => {
+    shop.impatient();
+    const sleep = join(shop.base, 'sleep');
+    writeFileSync(sleep, '#!/bin/sh\nexec /usr/bin/sleep 0.01\n', { mode: 0o755 });
+    serve(middle(), { rate: 1000 });
+    const { code, said } = await unpack().ended;
+    rmSync(sleep);
+    expect([code, said]).toEqual([1, expect.stringMatching(/breaks off at \d+ of \d+ bytes: .*too slow/)]);
   });
 
   test.each<[string, Partial<Served>]>([
@@ -294,12 +332,46 @@ test('a disk that fills up is named, and the next run goes on', async () => {
   }
 });
 
+test('a piece that is not unpacked to its end is not taken for done', async () => {
+  // A part of one file alone: there is no tar stream that ends too early.
+  const { file = '' } = manifest.pieces.find(({ raw, first }) => first?.bytes === raw) ?? {};
+  const zstd = join(shop.base, 'zstd');
+  const cut = `cat >"$0.in"
+    if cmp -s "$0.in" ${join(taken, file)}; then /usr/bin/zstd "$@" <"$0.in" | head -c 1000000; exit 1; fi
+    exec /usr/bin/zstd "$@" <"$0.in"`;
+  writeFileSync(zstd, `#!/bin/sh\n${cut}\n`, { mode: 0o755 });
+  const { code, said } = await unpack({ CONNECTIONS: 1 }).ended;
+  rmSync(zstd);
+  expect([code, said]).toEqual([1, expect.stringContaining(`${file} cannot be unpacked`)]);
+  expect((await unpack().ended).code).toBe(0);
+  await expectWhole();
+});
+
+test('a server with a tablespace is refused before anything is copied', async () => {
+  const folder = join(shop.base, 'tablespace');
+  mkdirSync(folder);
+  execFileSync('chown', ['postgres:', folder]);
+  source.sql('postgres', `create tablespace elsewhere location '${folder}'`);
+  const refused = join(shop.base, 'refused');
+  try {
+    const { code, said } = await shop.take(refused).ended;
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/pg_tblspc\/\d+ of its data directory is a link, or a tablespace/),
+    ]);
+    expect(readdirSync(refused)).toEqual([]);
+  } finally {
+    source.sql('postgres', 'drop tablespace elsewhere');
+  }
+});
+
 test('other data is never touched', async () => {
   mkdirSync(data);
   writeFileSync(join(data, 'PG_VERSION'), '15');
   const { code, said } = await unpack().ended;
   expect([code, said]).toEqual([1, `${data} holds data\n`]);
   expect(readdirSync(data)).toEqual(['PG_VERSION']);
+  expect(existsSync(join(shop.base, 'passwords'))).toBe(false);
 });
 
 test('a snapshot without the block of its manifest is not put in place', async () => {
