@@ -106,7 +106,7 @@ async function startServers() {
   onTestFinished(() => {
     for (const server of servers) server.close();
   });
-  return { postgres, urls: [sequencer.url, layer1.url], jsonRpc: (jsonRpc.address() as AddressInfo).port };
+  return { postgres, sequencer, layer1, jsonRpc: (jsonRpc.address() as AddressInfo).port };
 }
 
 /** A gateway whose HAProxy is a stand-in: it sends nobody to a drained server. */
@@ -132,7 +132,7 @@ END
 async function startEverything({ hasGateway = false } = {}) {
   installForLightHosts();
   installMissing([['/usr/bin/socat', 'socat']]);
-  const { postgres, urls, jsonRpc } = await startServers();
+  const { postgres, sequencer, layer1, jsonRpc } = await startServers();
   const database = await hostWith('db-1', ['state-db', 'prover', 'pool-db', 'sync'], '');
   const rpc = await hostWith(
     'rpc-1',
@@ -150,15 +150,15 @@ async function startEverything({ hasGateway = false } = {}) {
     ...(gateway ? [[['groups', 'gateway'], { 'gw-1': memberOf(gateway) }] as const] : []),
     [['groups', 'database'], { 'db-1': { ...memberOf(database), region: 'lab-1' } }],
     [['groups', 'rpc'], { 'rpc-1': memberOf(rpc) }],
-    [['vars', 'network', 'trusted_sequencer_url'], urls[0]],
-    [['vars', 'network', 'l1_rpc_url'], urls[1]],
+    [['vars', 'network', 'trusted_sequencer_url'], sequencer.url],
+    [['vars', 'network', 'l1_rpc_url'], layer1.url],
   ]);
   const inventory = join(dirname(file), 'rewound.yaml');
   renameSync(file, inventory);
   const run = (environment: Readonly<Record<string, string>>, ...args: readonly string[]) =>
     // The program of the node, which knows its migrations, is not here.
     runPlaybookIn(environment, 'rewind', '-i', inventory, '--skip-role', 'known-migrations', ...args);
-  return { postgres, database, rpc, gateway, run };
+  return { postgres, sequencer, database, rpc, gateway, run };
 }
 
 test('refused, planned, killed at every boundary, and done: never half of it, and sync starts once', async ({
@@ -224,6 +224,34 @@ test('refused, planned, killed at every boundary, and done: never half of it, an
   const again = await run({}, '--yes');
   expect(again.exitCode, again.output).toBe(0);
   expect(database.run('cat /run/starts')).toBe('sync\n');
+});
+
+test('killed after the stop, a run that finds the chains agreeing starts sync, once', async () => {
+  const { sequencer, database, run } = await startEverything();
+  database.run('touch /run/starts');
+  const killed = join(temporaryDirectory(), 'killed');
+  const change = 'db-1 rewind: sync does not run during the rewind';
+  const earlier = ['before', 'during'].map((boundary) => `${JSON.stringify([boundary, change])}\n`);
+  writeFileSync(killed, earlier.join(''));
+  const environment = { NODE_OPTIONS: `--import ${killer}`, KILLED: killed };
+  const going = await run(environment, '--json', '--yes', '--to', '15');
+  expect(going.exitCode, going.output).toBe(null);
+  expect(readFileSync(killed, 'utf8')).toBe(`${earlier.join('')}${JSON.stringify(['after', change])}\n`);
+  const states = () => database.run('cut -d " " -f 1 /run/box/sync; cat /run/starts');
+  expect(states()).toBe('exited\n');
+
+  // Up to the newest block here; sync copies the later ones.
+  sequencer.parts = 31;
+  for (let runs = 0; runs < 2; runs += 1) {
+    const { exitCode, output } = await run({}, '--yes');
+    expect(exitCode, output).toBe(0);
+    expect(states()).toBe('running\nsync\n');
+  }
+  // What an operator stops stays stopped.
+  database.run('sed -i s/running/exited/ /run/box/sync');
+  const { exitCode, output } = await run({}, '--yes');
+  expect(exitCode, output).toBe(0);
+  expect(states()).toBe('exited\nsync\n');
 });
 
 test('behind a gateway json-rpc is restarted in its turn', async () => {

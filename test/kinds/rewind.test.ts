@@ -10,6 +10,7 @@ import { shell } from '../../lib/engine/host/shell.ts';
 import { describeVerdict, type Verdict } from '../../lib/engine/resource/resource.ts';
 import { runningContainer } from '../../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
+import { noRewindDeletes } from '../../lib/node/chain/rewind-session.ts';
 import { stateIsRewound } from '../../lib/node/rewind/database.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { migrationsOf } from '../../lib/node/testing/migrations.ts';
@@ -100,7 +101,7 @@ const stepsOf = (verdict: Verdict) =>
 
 /** The command of the deletion, as the host runs it. */
 async function deletion(): Promise<string> {
-  const { blocks } = await rewind();
+  const { blocks } = await rewind('15');
   const [command = ''] = stepsOf(await blocks.check(host()));
   return command;
 }
@@ -203,13 +204,58 @@ test('nothing is done while the chains agree, or cannot be compared', async () =
   expect(contents()).toEqual(whole);
 });
 
-test('killed while it deletes, it has deleted nothing, and the next run does it', async () => {
-  const command = await deletion();
+/** Each row takes longer than any test. */
+const slow = () =>
   sql(`create function public.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return old; end $$;
     create trigger slow before delete on state.l2block for each row execute function public.slow()`);
+const sessions = `from pg_stat_activity where query like 'begin%delete%' and wait_event = 'PgSleep'`;
+
+test('what is found after the judgement is judged again', async () => {
+  const { allowed, blocks } = await rewind('15');
+  expect(await allowed.check(host())).toEqual({ is: 'ok' });
+  sequencer.parts = 2;
+  await expect(applyDrift(host(), blocks)).rejects.toThrow(
+    '--to 15 is not the block at which the rewind ends: that is 0',
+  );
+  expect(contents()).toEqual(whole);
+});
+
+test('PostgreSQL goes on when the client is killed, which is seen until it has ended', async () => {
+  const { vars } = await contextOf({});
+  const command = await deletion();
+  slow();
+  const deleting = spawn('/bin/sh', ['-c', `exec ${command}`], { env: environment(), stdio: 'ignore' });
+  const ended = new Promise((resolve) => deleting.once('exit', resolve));
+  while (sql(`select count(*) ${sessions}`) !== '1') await delay(50);
+  deleting.kill('SIGKILL');
+  await ended;
+  const pid = sql(`select pid ${sessions}`);
+  expect(pid).toMatch(/^\d+$/);
+  expect(describeVerdict(await noRewindDeletes(host(), vars))).toBe(
+    `a rewind still deletes in the state database (pid ${pid})`,
+  );
+  sql(`select pg_terminate_backend(pid) ${sessions}`);
+  while (sql(`select count(*) from pg_stat_activity where pid = ${pid}`) !== '0') await delay(50);
+  expect(await noRewindDeletes(host(), vars)).toEqual({ is: 'ok' });
+  expect(contents()).toEqual(whole);
+});
+
+test('PostgreSQL itself ends a deletion that takes too long', async () => {
+  const [limit, shorter] = ["statement_timeout = '\\''21600s", "statement_timeout = '\\''200ms"];
+  const command = await deletion();
+  expect(command).toContain(limit);
+  slow();
+  expect(() =>
+    execFileSync('/bin/sh', ['-c', command.replace(limit, shorter)], { env: environment(), stdio: 'pipe' }),
+  ).toThrow('canceling statement due to statement timeout');
+  expect(contents()).toEqual(whole);
+});
+
+test('killed while it deletes, it has deleted nothing, and the next run does it', async () => {
+  const command = await deletion();
+  slow();
   const deleting = spawn('/bin/sh', ['-c', command], { env: environment(), stdio: 'ignore' });
   const ended = new Promise((resolve) => deleting.once('exit', resolve));
-  const sessions = `from pg_stat_activity where query like 'begin%delete%' and wait_event = 'PgSleep'`;
   while (sql(`select count(*) ${sessions}`) !== '1') await delay(50);
   // It locks out no reader meanwhile.
   expect(sql('select max(block_num) from state.l2block')).toBe('30');

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, refusalOf, unknownUntil } from '../../engine/resource/resource.ts';
 import { alone, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { contextOf } from '../testing/role-context.ts';
+import { rewindSession } from './rewind-session.ts';
 import { noForeignSynchronizer, noOtherSynchronizer, noSynchronizer } from './single-sync.ts';
 
 const container = {
@@ -16,7 +17,11 @@ const stranger = (address: string) =>
  * A host whose state database has these clients: address, whether it writes, whether it was seen
  * to read only.
  */
-function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[], found = ''): TestHost {
+function databaseWith(
+  clients: readonly (readonly [string, 't' | 'f', 't' | 'f'])[],
+  found = '',
+  rewinds: readonly string[] = [],
+): TestHost {
   return fakeHost(
     [
       [/^getent ahosts rpc.example/, '203.0.113.77 STREAM rpc.example\n203.0.113.77 DGRAM'],
@@ -25,7 +30,10 @@ function databaseWith(clients: readonly (readonly [string, 't' | 'f', 't' | 'f']
     {
       name: 'db-1',
       container: async () => ({ ...runningContainer, ...container }),
-      sql: async () => ({ ok: true, rows: clients }),
+      sql: async (_target, query) => ({
+        ok: true,
+        rows: query.includes(rewindSession) ? rewinds.map((pid) => [pid]) : clients,
+      }),
     },
   );
 }
@@ -111,6 +119,18 @@ test('before a synchronizer is started each host shows what runs there', async (
   expect(hint).toMatch(
     /^stop that synchronizer for good, .*: two synchronizers on one state database corrupt it\. /,
   );
+});
+
+test('a deletion whose client was killed keeps a synchronizer from starting, and another deletion', async () => {
+  const context = await contextOf({});
+  for (const condition of [noOtherSynchronizer(context), noSynchronizer(context)]) {
+    const seen = await condition.check(databaseWith([], '', ['4711']), [], alone);
+    expect(seen).toMatchObject({ note: 'a rewind still deletes in the state database (pid 4711)' });
+    expect(refusalOf(seen)?.hint).toBe(
+      'wait until it has ended, or end it, and nothing is deleted: docker exec state-db psql -U state_user -d state_db -c "select pg_terminate_backend(4711)"',
+    );
+    expect(await condition.check(databaseWith([]), [], alone)).toEqual(ok);
+  }
 });
 
 test.each([

@@ -15,6 +15,7 @@ import { stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
+import { noRewindDeletes } from './rewind-session.ts';
 import { noSynchronizerOn } from './synchronizers.ts';
 
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars' | 'given'>;
@@ -23,7 +24,8 @@ const corrupts = 'two synchronizers on one state database corrupt it';
 
 /**
  * The condition for a start of the synchronizer: no other one runs on any host of the inventory,
- * and no other one is connected to the state database from another machine.
+ * no other one is connected to the state database from another machine, and no rewind still deletes
+ * there.
  */
 export function noOtherSynchronizer(deployment: Deployment): EveryHost {
   const own = deployment.host.name;
@@ -36,11 +38,13 @@ export function noOtherSynchronizer(deployment: Deployment): EveryHost {
           ? unknownUntil('the former server has ended')
           : seen;
       }
-      const [here, clients] = await Promise.all([
+      const [here, ...others] = await Promise.all([
         noSynchronizerOn(host, true),
+        noRewindDeletes(host, deployment.vars),
         foreignClients(host, deployment, { assumedStopped, samples: 20 }),
       ]);
-      return here.is === 'ok' && clients.is === 'drift' ? clients : here;
+      const drifting = others.find(({ is }) => is === 'drift');
+      return here.is === 'ok' && drifting ? drifting : here;
     },
     hint: `stop that synchronizer for good, for example with docker rm -f CONTAINER or systemctl disable --now UNIT: ${corrupts}. ${leftSessions(stateDatabase(deployment.vars))}`,
   };

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { describeVerdict, ok, unknownUntil } from '../../engine/resource/resource.ts';
+import { describeVerdict, ok, refusalOf, unknownUntil } from '../../engine/resource/resource.ts';
 import { alone } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { type Diverged, divergedHost } from '../testing/diverged-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { stateIsRewound } from './database.ts';
+import { stoppedMark } from './stopped.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~5';
 
@@ -32,7 +33,7 @@ test('where the chains part, sync is stopped, and then the blocks go', async () 
   const { host, ran } = divergedHost({ parts: 10 });
   expect(await allowed.check(host)).toEqual(ok);
   await applyDrift(host, stopped);
-  expect(ran).toEqual(['docker stop --time 120 sync']);
+  expect(ran).toEqual([`install -D -m 644 /dev/null ${stoppedMark} && docker stop --time 120 sync`]);
   expect(await stopped.check(divergedHost({ parts: 10, isRunning: false }).host)).toEqual(ok);
   expect(describeVerdict(await blocks.check(host))).toContain('newest block: 20 -> 9 (0xa9)');
   const { error } = await applyDrift(host, blocks).then(
@@ -63,6 +64,27 @@ test('without the trusted sequencer, or the first wrong block, only the reason i
     );
 });
 
+test('what is found after the stop is judged again: another block, or an older one, is not deleted', async () => {
+  const isStopped =
+    'sync is stopped, and this run deleted nothing. The next run starts sync: where the chains agree at once, or else after the deletion';
+  const { allowed, blocks } = await resources({ to: '9' });
+  expect(await allowed.check(divergedHost({ parts: 10 }).host)).toEqual(ok);
+  expect(await blocks.check(divergedHost({ parts: 10 }).host)).toMatchObject({ change: [{}] });
+  const deeper = await blocks.check(divergedHost({ parts: 5, isRunning: false }).host);
+  expect(describeVerdict(deeper)).toBe('--to 9 is not the block at which the rewind ends: that is 4');
+  expect(refusalOf(deeper)?.hint).toBe(`${isStopped}. look at what goes, and type its number: --to 4`);
+  const planned = await blocks.check(divergedHost({ parts: 5 }).host);
+  expect(refusalOf(planned)?.hint).toBe('look at what goes, and type its number: --to 4');
+});
+
+test('who loses the sequencer reads whether sync is stopped', async () => {
+  const { allowed, blocks } = await resources();
+  expect(allowed.hint).toMatch(/\. This run stopped nothing and deleted nothing$/);
+  expect(blocks.hint).toMatch(
+    /^sync is stopped, .* check network\.trusted_sequencer_url, .*, and run again$/,
+  );
+});
+
 test('a failed deletion says that nothing was deleted', async () => {
   const { blocks } = await resources();
   const seen = await blocks.check(divergedHost({ parts: 10 }).host);
@@ -71,7 +93,7 @@ test('a failed deletion says that nothing was deleted', async () => {
       {
         failure: {
           what: 'nothing was deleted',
-          hint: 'sync is stopped: run again, or start it as it was with docker start sync',
+          hint: 'sync is stopped: run again. The next run starts it, and says so if PostgreSQL still deletes',
         },
       },
     ],
@@ -84,12 +106,23 @@ test('sync starts again after a rewind, and not where the operator has stopped i
   const { host, ran } = stoppedAt(before);
   expect(describeVerdict(await starts.check(host))).toBe('sync: exited -> running');
   await expect(applyDrift(host, starts)).rejects.toThrow('container sync');
-  expect(ran).toEqual(['docker start sync']);
+  expect(ran).toEqual([`docker start sync && rm -f ${stoppedMark}`]);
   expect(await starts.check(stoppedAt(after).host)).toEqual(ok);
   expect(await starts.check(divergedHost({ rewound, started: before }).host)).toEqual(ok);
   expect(await starts.check(divergedHost({ rewound, without: 'state-db' }).host)).toEqual(
     unknownUntil('state-db answers SQL'),
   );
+});
+
+test('where the chains agree sync starts again if a killed rewind has stopped it', async () => {
+  const { starts } = await resources();
+  const stoppedAt = (started: string) => divergedHost({ stopped: rewound, started, isRunning: false });
+  const { host, ran } = stoppedAt(before);
+  await expect(applyDrift(host, starts)).rejects.toThrow('container sync');
+  expect(ran).toEqual([`docker start sync && rm -f ${stoppedMark}`]);
+  expect(await starts.check(stoppedAt(after).host)).toEqual(ok);
+  expect(await starts.check(divergedHost({ stopped: rewound, started: before }).host)).toEqual(ok);
+  expect(await starts.check(divergedHost({ started: before, isRunning: false }).host)).toEqual(ok);
 });
 
 test('sync has gone on when it has written a right block, or has all', async () => {
@@ -105,13 +138,15 @@ test('sync has gone on when it has written a right block, or has all', async () 
   expect(await seen({ without: 'state-db' })).toBe('unknown until state-db answers SQL');
 });
 
-test('nothing is stopped without a whole backup, unless the block was typed', async () => {
+test('nothing is stopped or deleted without a whole backup, unless the block was typed', async () => {
   const problems = 'no backup: there is no whole base backup\n';
   const seen = async (name: string, given: Readonly<Record<string, string>>, backupProblems: string) => {
-    const { stopped } = await resources(given);
+    const { stopped, blocks } = await resources(given);
     const { host } = divergedHost({ name, backupProblems });
-    const verdict = await stopped.everyHost?.check(host, [], alone);
-    return verdict && describeVerdict(verdict);
+    const verdicts = [stopped, blocks].map(({ everyHost }) => everyHost?.check(host, [], alone));
+    const words = (await Promise.all(verdicts)).map((verdict) => verdict && describeVerdict(verdict));
+    expect(words[0]).toBe(words[1]);
+    return words[0];
   };
   expect(await seen('backup-1', {}, problems)).toBe('backup: no backup: there is no whole base backup');
   expect(await seen('backup-1', { to: '9' }, problems)).toBe('ok');

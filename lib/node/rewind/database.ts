@@ -1,12 +1,14 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { command } from '../../engine/host/step.ts';
 import { ensureContainerRuns, reachedBy } from '../../engine/resource/docker/compose-service.ts';
 import {
   containerChange,
+  describeVerdict,
   drift,
   expectation,
   ok,
   type Resource,
+  refusalOf,
+  refused,
   unknownUntil,
   type Verdict,
 } from '../../engine/resource/resource.ts';
@@ -22,10 +24,14 @@ import { deletionOf } from './deletion.ts';
 import { findRewind, type Rewind } from './found.ts';
 import { differencesOf, judgeRewind } from './plan.ts';
 import { rewoundAt } from './record.ts';
+import { startAgain, stopForRewind, stoppedAt } from './stopped.ts';
 import { backupIsWhole } from './way-back.ts';
 
-/** The time that sync gets to end what it writes, as at a deploy. Seconds. */
-const stopLimit = 120;
+const checkUrls =
+  'check network.trusted_sequencer_url, network.l1_rpc_url and the chain ids in the inventory';
+
+const isStopped =
+  'sync is stopped, and this run deleted nothing. The next run starts sync: where the chains agree at once, or else after the deletion';
 
 /** sync waits for executor and hash database, and then for a block of the sequencer. Seconds. */
 const goesOnWithin = 600;
@@ -57,18 +63,14 @@ async function judged(
 
 function mayBeRewound(context: Context<Variables>): Resource {
   return expectation('the state database can be compared, and rewound where it differs', {
-    check: (host) =>
-      judged(
-        host,
-        context,
-        async (rewind) => {
-          const clock = await host.$`date +%s`;
-          return judgeRewind(rewind, context, Number(clock.text()));
-        },
-        drift,
-      ),
-    hint: 'check network.trusted_sequencer_url, network.l1_rpc_url and the chain ids in the inventory. Nothing was stopped or deleted',
+    check: (host) => judged(host, context, (rewind) => judgedNow(host, rewind, context), drift),
+    hint: `${checkUrls}. This run stopped nothing and deleted nothing`,
   });
+}
+
+async function judgedNow(host: Reader, rewind: Rewind, context: Context<Variables>): Promise<Verdict> {
+  const clock = await host.$`date +%s`;
+  return judgeRewind(rewind, context, Number(clock.text()));
 }
 
 function synchronizerIsStopped(context: Context<Variables>): Resource {
@@ -78,26 +80,34 @@ function synchronizerIsStopped(context: Context<Variables>): Resource {
     check: (host) =>
       judged(host, context, async () => {
         if (!(await host.container('sync'))?.running) return ok;
-        const stop = command({ timeoutSeconds: 300 })`docker stop --time ${stopLimit} sync`;
-        return drift([{ what: 'sync', was: 'running', wanted: 'stopped' }], [stop]);
+        return drift([{ what: 'sync', was: 'running', wanted: 'stopped' }], [stopForRewind]);
       }),
     everyHost: both(noOtherSynchronizer(context), backupIsWhole(context)),
   };
 }
 
+/** What is found after the stop may be more than what was judged before it, so it is judged again. */
 function blocksAgree(context: Context<Variables>): Resource {
   return {
     name: 'the blocks of the state database are those of the trusted sequencer and of layer 1',
     changes: () => ['the rewind'],
     check: (host) =>
-      judged(host, context, (rewind) =>
-        drift(differencesOf(rewind, context), [deletionOf(rewind, context.vars)]),
-      ),
-    everyHost: noSynchronizer(context),
+      judged(host, context, async (rewind) => {
+        const seen = await judgedNow(host, rewind, context);
+        const refusal = refusalOf(seen);
+        if (!refusal) return drift(differencesOf(rewind, context), [deletionOf(rewind, context.vars)]);
+        if ((await host.container('sync'))?.running) return seen;
+        return refused(describeVerdict(seen), `${isStopped}. ${refusal.hint}`);
+      }),
+    hint: `${isStopped}. ${checkUrls}, and run again`,
+    everyHost: both(noSynchronizer(context), backupIsWhole(context)),
   };
 }
 
-/** A synchronizer that the operator has stopped since the rewind stays stopped. */
+/**
+ * After the deletion, or where a run has stopped sync and was killed, and the chains agree now. A
+ * synchronizer that the operator has started and stopped since stays stopped.
+ */
 function goesOn(context: Context<Variables>): readonly Resource[] {
   return [
     {
@@ -108,11 +118,16 @@ function goesOn(context: Context<Variables>): readonly Resource[] {
         { what: 'the rewind', effect: 'is started', certain: true },
       ],
       async check(host) {
-        const [state, rewound] = await Promise.all([host.container('sync'), rewoundAt(host, context)]);
+        const [state, rewound, stopped] = await Promise.all([
+          host.container('sync'),
+          rewoundAt(host, context),
+          stoppedAt(host),
+        ]);
         if (!rewound.ok) return unknownUntil('state-db answers SQL');
-        if (!state || state.running || rewound.value === undefined) return ok;
-        if (Date.parse(state.startedAt) / 1000 >= rewound.value) return ok;
-        return drift([{ what: 'sync', was: state.status, wanted: 'running' }], [command`docker start sync`]);
+        if (!state || state.running) return ok;
+        const started = Date.parse(state.startedAt) / 1000;
+        const isNewer = [rewound.value, stopped].every((time) => time === undefined || started >= time);
+        return isNewer ? ok : drift([{ what: 'sync', was: state.status, wanted: 'running' }], [startAgain]);
       },
       async work(host) {
         await host.sleep(1);

@@ -1,4 +1,5 @@
 import { command, type Step } from '../../engine/host/step.ts';
+import { rewindSession } from '../chain/rewind-session.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { sqlLiteral } from '../databases/postgres.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -19,7 +20,7 @@ export function deletionOf(rewind: Rewind, vars: Variables): Step {
     timeoutSeconds: longest,
     failure: {
       what: 'nothing was deleted',
-      hint: 'sync is stopped: run again, or start it as it was with docker start sync',
+      hint: 'sync is stopped: run again. The next run starts it, and says so if PostgreSQL still deletes',
     },
   })`docker exec ${container} psql -XqAt -v ON_ERROR_STOP=1 -U ${user} -d ${database} -c ${deletion(rewind)}`;
 }
@@ -28,11 +29,14 @@ export function deletionOf(rewind: Rewind, vars: Variables): Step {
  * The node's own two statements, whose foreign keys cascade, in one transaction. It locks out
  * every writer and no reader. Each statement deletes only while the wrong block is still there: a
  * second run that waited for the first deletes nothing. As the node does, it notes the reset in
- * state.trusted_reorg.
+ * state.trusted_reorg. The server goes on when the client is killed, so the session has a name, and
+ * a time limit of its own.
  */
 function deletion({ layer1, layer2 }: Rewind): string {
   return [
     'begin',
+    `set local application_name = ${sqlLiteral(rewindSession)}`,
+    `set local statement_timeout = '${longest}s'`,
     "set local lock_timeout = '60s'",
     'lock table state.block, state.batch, state.l2block in share row exclusive mode',
     ...(layer2

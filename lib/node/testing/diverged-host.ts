@@ -1,6 +1,7 @@
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { stoppedMark } from '../rewind/stopped.ts';
 
 /** What a host of a deployment has, for tests of a rewind. */
 export interface Diverged {
@@ -15,6 +16,8 @@ export interface Diverged {
   /** When the containers of the node were started; undefined for stopped ones. */
   readonly started?: string;
   readonly isRunning?: boolean;
+  /** When a rewind has stopped sync, by its mark. */
+  readonly stopped?: number;
   /** Answers in place of those of a chain. */
   readonly without?: 'sequencer' | 'state-db' | 'first wrong block';
   /** What the check of the backups has found. */
@@ -44,16 +47,11 @@ export function divergedHost(given: Diverged = {}) {
     container: async (container) =>
       container === 'state-db' ? runningContainer : { ...node, startedAt: started },
     read: async () => Buffer.from(given.backupProblems ?? ''),
-    stat: async () => ({
-      type: 'file',
-      mode: 0,
-      owner: '',
-      group: '',
-      uid: 0,
-      gid: 0,
-      size: 0,
-      modified: 1_764_151_000,
-    }),
+    stat: async (path) => {
+      const modified = path === stoppedMark ? given.stopped : 1_764_151_000;
+      if (modified === undefined) return undefined;
+      return { type: 'file', mode: 0, owner: '', group: '', uid: 0, gid: 0, size: 0, modified };
+    },
     sql: async (_target, query) =>
       given.without === 'state-db'
         ? { ok: false, error: 'no answer' }
@@ -63,6 +61,7 @@ export function divergedHost(given: Diverged = {}) {
 }
 
 function rowsOf(query: string, { rewound, without }: Diverged, newest: number) {
+  if (query.includes('pg_stat_activity')) return [];
   if (query.includes('trusted_reorg')) return [[rewound === undefined ? null : String(rewound)]];
   if (query.includes('left join lateral')) {
     const block = Number(/where w\.block_num = (\d+)/.exec(query)?.[1]);
