@@ -243,9 +243,9 @@ function calls.counter(txn)
 end
 
 -- Judges a body. `count(index, number, most)` counts calls of the client, and returns how many they are in a second, with these.
--- `key` is the name of the client's API key, if it has one. Returns the calls and their id, and whether one of them is heavy; or nil,
+-- `key` is the name of the client's API key, if it has one. A monitor may ask for the newest block, whatever is offered. Returns the calls and their id, and whether one of them is heavy; or nil,
 -- and what refuses them: kind, code and message of the error, and id.
-function calls.judge(body, key, count)
+function calls.judge(body, key, count, is_monitor)
   local list, who = calls.read(body), rules_of(key)
   if not list then return refusal(nil, "unreadable", -32700, "this is not a JSON-RPC request") end
   list.id = id_of(list)
@@ -256,7 +256,7 @@ function calls.judge(body, key, count)
   local within, over = within_rate(list, math.max(1, #list), who, count)
   if not within then return nil, over end
   local method = forbidden(list, who)
-  if method then
+  if method and not (is_monitor and not list.is_batch and method == "eth_blockNumber") then
     local name = find(method, "^[%w_]+$") and #method <= 64 and method or "of this name"
     return refusal(list, "method", -32601, "the method %s is not offered", name)
   end

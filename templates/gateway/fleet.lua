@@ -258,10 +258,10 @@ local function sessions_of(host)
   return sessions
 end
 
--- Whether a host is in its turn, and, with `empty`, the clients that it had have left.
+-- Whether a host that has WebSockets is in its turn, and, with `empty`, the clients that it had have left.
 local function takes_turns(empty)
   for _, host in ipairs(hosts) do
-    if host.in_turn and not (empty and sessions_of(host) > 0) then return true end
+    if host.in_turn and is_for(host, false) and not (empty and sessions_of(host) > 0) then return true end
   end
 end
 
@@ -335,8 +335,8 @@ core.register_service("fleet", "http", function(applet)
   local list = {}
   for _, host in ipairs(hosts) do
     list[#list + 1] = string.format(
-      '{"host":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
-      quoted(host.name), host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
+      '{"host":%s,"heavy":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
+      quoted(host.name), is_for(host, true) and "true" or "false", host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
       host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end

@@ -68,6 +68,33 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('API keys', () => {
     expect((await asked(JSON.stringify(call()))).status).toBe(401);
   });
 
+  test('the question of a monitor needs no key and no offered method, and nothing else of it passes', async () => {
+    const monitor = '127.0.7.150';
+    const trusted = { addresses: ['127.0.7.151', monitor], client_in: 'X-Forwarded-For' };
+    const rpc = { 'rpc-1': { address: '127.0.7.1' } };
+    const own = { keys: { alice: both.alice }, key_required: true, methods: { allow: ['who'] }, trusted };
+    await contextOf({});
+    gateway = await startGateway(
+      await gatewayContext(rpc, own, [[['groups', 'monitor'], { 'mon-1': { address: monitor } }]]),
+    );
+    const asked = async (body: unknown, way: object = {}) =>
+      (await ask({ from: monitor, ...way }, body)).status;
+    const question = call('eth_blockNumber');
+    expect(await asked(question)).toBe(200);
+    expect(await asked(question, { from: '127.0.7.1' })).toBe(401);
+    expect(await asked(question, { path: `/${alice}` })).toBe(200);
+    for (const other of [call('who'), [question], [question, call('who')], call('eth_blocknumber'), '', '{'])
+      expect([400, 401, 403], JSON.stringify(other)).toContain(await asked(other));
+    expect((await get({ port: ports.http, from: monitor })).status).toBe(401);
+    // Nobody says that it is a monitor, and a monitor in front of others asks for them.
+    const forwarded = (client: string) => ({ headers: { 'x-forwarded-for': client } });
+    expect(await asked(question, { from: '127.0.7.151', ...forwarded(monitor) })).toBe(401);
+    expect(await asked(question, forwarded('192.0.2.1'))).toBe(401);
+    const upgraded = await openWebSocket(ports.websocket, { from: monitor });
+    expect(upgraded.status).toBe(401);
+    expect(host.answered).toBe(2);
+  });
+
   test('each has its limits and methods, by HTTP and WebSocket, whatever the address', async () => {
     await start({ keys: both, methods: { deny: ['debug_*'] }, clients: { requests: 100 } });
     const header = (key: string) => ({ headers: { 'x-api-key': key } });

@@ -67,6 +67,18 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
     expect(await gateway.metrics()).toMatch(/responses_total\{proxy="refused_method",code="4xx"\} 8\n/);
   });
 
+  test('a monitor may ask for the newest block, whatever is offered', async () => {
+    const rpc = { 'rpc-1': { address: '127.0.7.1' } };
+    const own = { methods: { allow: ['net_*'] } };
+    gateway = await startGateway(
+      await gatewayContext(rpc, own, [[['groups', 'monitor'], { 'mon-1': { address: '127.0.7.150' } }]]),
+    );
+    expect(await ask(call('eth_blockNumber'), '127.0.7.150')).toMatchObject({ status: 200 });
+    expect(await ask(call('eth_blockNumber'))).toMatchObject({ status: 403 });
+    for (const other of [call('eth_call'), [call('eth_blockNumber')]])
+      expect(await ask(other, '127.0.7.150')).toMatchObject({ status: 403 });
+  });
+
   test('some have limits of their own, which count each call', async () => {
     await start({ limits: { eth_getLogs: 3, 'debug_*': 5 } });
     const batch = (method: string, length: number) => Array.from({ length }, (_, id) => call(method, id));

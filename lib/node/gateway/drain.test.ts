@@ -16,6 +16,7 @@ class Gateway {
   readonly marks = new Map<string, string>();
   readonly sessions = new Map<string, number>();
   readonly unfit = new Set<string>();
+  readonly heavy = new Set<string>();
   readonly log: string[] = [];
   runs = true;
   now = 0;
@@ -36,6 +37,7 @@ class Gateway {
   fleet(): string {
     const hosts = this.names.map((host) => ({
       host,
+      heavy: this.heavy.has(host),
       serves: this.serves(host),
       fit: !this.unfit.has(host),
       reason: this.marks.has(host)
@@ -134,6 +136,33 @@ test('the number of others is that of the inventory, and a host that does not se
   gateway.unfit.add('rpc-1');
   await applyDrift(gateway.host, strict);
   expect(gateway.marks.get('rpc-1')).toBe(turnReason);
+});
+
+test('a host for heavy methods does not stand in for a usual one, nor the other way round', async () => {
+  const gateway = new Gateway(['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4']);
+  gateway.heavy.add('rpc-3').add('rpc-4');
+  gateway.unfit.add('rpc-2');
+  await expect(applyDrift(gateway.host, leaves())).rejects.toThrow(
+    'rpc-1 cannot leave: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer',
+  );
+  const heavyLeaves = drained('rpc-3 leaves', 'rpc-3', turnReason, { ...settings, least_serving: 2 });
+  gateway.unfit.add('rpc-4');
+  await expect(applyDrift(gateway.host, heavyLeaves)).rejects.toThrow(
+    '0 other RPC hosts for heavy methods serve, and there have to be 1. rpc-4: does not answer',
+  );
+  gateway.unfit.delete('rpc-4');
+  await applyDrift(gateway.host, heavyLeaves);
+  expect([...gateway.marks.keys()]).toEqual(['rpc-3']);
+});
+
+test.each([
+  ['usual', 'rpc-1'],
+  ['heavy', 'rpc-3'],
+])('the only host of its kind may leave: %s', async (_, name) => {
+  const gateway = new Gateway(['rpc-1', 'rpc-3']);
+  gateway.heavy.add('rpc-3');
+  await applyDrift(gateway.host, drained('x', name, turnReason, settings));
+  expect([...gateway.marks.keys()]).toEqual([name]);
 });
 
 test('the only RPC host may leave', async () => {

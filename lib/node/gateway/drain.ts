@@ -104,15 +104,20 @@ function wordsOf({ serves, sessions, reason }: FleetHost, mark: string | undefin
 }
 
 /**
+ * Hosts for heavy methods are no others for clients of usual ones, nor the other way round:
+ * `gateway.least_serving` is about usual ones.
+ *
  * @throws Failure where too few other hosts serve. A host that does not serve may always leave
  */
 async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<void> {
   await wait(at, name, gateway, async ({ all, found }, seconds) => {
-    const others = all.filter(({ host }) => host !== name);
-    const least = gateway.least_serving ?? Math.min(1, others.length);
+    if (!found?.serves) return undefined;
+    const others = all.filter(({ host, heavy }) => host !== name && heavy === found.heavy);
+    const least = (found.heavy ? undefined : gateway.least_serving) ?? Math.min(1, others.length);
     const out = others.filter(({ serves }) => !serves);
-    if (!found?.serves || others.length - out.length >= least) return undefined;
-    const what = `${others.length - out.length} other RPC hosts serve, and there have to be ${least}`;
+    if (others.length - out.length >= least) return undefined;
+    const kind = found.heavy ? ' for heavy methods' : '';
+    const what = `${others.length - out.length} other RPC hosts${kind} serve, and there have to be ${least}`;
     if (seconds <= othersWithin) return { what: `waiting: ${what}` };
     throw new Failure(
       `${name} cannot leave: ${what}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,

@@ -5,6 +5,8 @@ import { parseJson } from '../../engine/text/parse-json.ts';
 /** What a gateway says about one RPC host. */
 export interface FleetHost {
   readonly host: string;
+  /** Whether it is for heavy methods alone. */
+  readonly heavy: boolean;
   /** Whether it gets requests. */
   readonly serves: boolean;
   /** Whether it would, were it not drained. */

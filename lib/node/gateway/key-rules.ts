@@ -23,7 +23,8 @@ const logFormat =
  */
 export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counters: string) {
   if (gateway.keys.length === 0) {
-    return { key_limits: '', key_log: '', key_rules: '', key_messages: '', key_refusal: '', key_option: '' };
+    const none = { key_limits: '', key_log: '', key_rules: '', key_monitor: '', key_messages: '' };
+    return { ...none, key_refusal: '', key_option: '' };
   }
   const error = '{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no known API key"}}';
   return {
@@ -35,6 +36,9 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
     ].join('\n'),
     key_log: [`    log-format "${logFormat}"`, '    unique-id-format %[var(txn.key)]'].join('\n'),
     key_rules: requestRules(gateway)
+      .map((line) => `    ${line}`)
+      .join('\n'),
+    key_monitor: monitorRefusals(gateway)
       .map((line) => `    ${line}`)
       .join('\n'),
     key_messages: [
@@ -52,10 +56,12 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
   };
 }
 
+const known = '{ var(txn.key) -m found }';
+const isMonitor = '{ var(txn.monitor) -m bool }';
+
 function requestRules({ key_required }: Pick<Gateway, 'key_required'>): string[] {
   const found = '{ var(txn.secret) -m found }';
-  const known = '{ var(txn.key) -m found }';
-  const unknown = key_required ? `!${known}` : `${found} !${known}`;
+  const unknown = key_required ? `!${known} !${isMonitor}` : `${found} !${known}`;
   return [
     'http-request set-var(txn.secret) req.hdr(X-API-Key) if { req.hdr(X-API-Key) -m found }',
     `http-request set-var(txn.secret) url_param(key) if !${found} { url_param(key) -m found }`,
@@ -71,4 +77,13 @@ function requestRules({ key_required }: Pick<Gateway, 'key_required'>): string[]
     'http-request set-uri /',
     `http-request track-sc2 var(txn.key) table key_limits if ${known}`,
   ];
+}
+
+/** What a monitor asks is known once the body was read: its question alone needs no key. */
+function monitorRefusals({ key_required }: Pick<Gateway, 'key_required'>): string[] {
+  if (!key_required) return [];
+  const others = `${isMonitor} !${known} !{ var(txn.method) -m str eth_blockNumber }`;
+  return ['has_body', '!is_preflight'].map(
+    (condition) => `http-request set-var(txn.refused) str(key) if !is_refused ${others} ${condition}`,
+  );
 }

@@ -9,6 +9,7 @@ import type { Variables } from '../variables/variables.ts';
 import { connectionRules, requestRules } from './client-rules.ts';
 import { fallbackPath, fallbackRules } from './fallback-rules.ts';
 import { keyNames, keyRules } from './key-rules.ts';
+import { monitorRules } from './monitor-rules.ts';
 import { certificateFile, chroot, fallbackFile, gatewayFolder, keysFile } from './paths.ts';
 import { rulesFile } from './rules.ts';
 
@@ -107,10 +108,8 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     others: peers(() => challengePort),
   };
   // The monitor asks as a client does.
-  const clients = firewall.json_rpc && [
-    ...firewall.json_rpc,
-    ...hostsIn(hosts, 'monitor').flatMap(addressesOf),
-  ];
+  const monitors = hostsIn(hosts, 'monitor').flatMap(addressesOf);
+  const clients = firewall.json_rpc && [...firewall.json_rpc, ...monitors];
   return {
     name: host.name,
     most_behind: String(gateway.most_behind),
@@ -125,6 +124,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
     acme: isAcme ? filled('acme.cfg', challenges) : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
+    ...monitorRules(monitors),
     peers_port: String(gateway.peers),
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf), ...firewall.metrics].join(' '),
     peers: peers(({ vars: { gateway: own } }) => own.peers),

@@ -87,6 +87,16 @@ test.each<[string, Changes, string[]]>([
     ],
   ],
   [
+    'a minimum that the usual servers of the fleet cannot keep',
+    [
+      [['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }],
+      [['vars', 'gateway'], { least_serving: 1, methods: { heavy: ['debug_*'] } }],
+    ],
+    [
+      'gateway.least_serving is 1, and of 1 RPC servers for usual methods 0 serve while one is changed (at most 0, or add RPC servers)',
+    ],
+  ],
+  [
     'an RPC host that is a gateway with the same ports',
     [[['groups', 'gateway', 'rpc-1'], null]],
     ['gateway.http is 8123, as ports.rpc_http is', 'gateway.websocket is 8133, as ports.rpc_websocket is'],

@@ -34,12 +34,7 @@ export function* gatewayFaults(deployment: Deployment, host: Host): Generator<Fa
       yield { path: ['gateway'], at: 'key', what, hint };
     return;
   }
-  const least = vars.gateway.least_serving ?? 0;
-  const most = hosts.filter(({ groups }) => groups.includes('rpc')).length - 1;
-  if (least > Math.max(0, most)) {
-    const what = `gateway.least_serving is ${least}, and of ${most + 1} RPC servers ${most} serve while one is changed`;
-    yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
-  }
+  yield* leastFaults(hosts, vars.gateway.least_serving ?? 0);
   yield* heavyFaults(hosts, vars.gateway.methods.heavy);
   if (vars.gateway.key_required && Object.keys(vars.gateway.keys).length === 0) {
     const hint = 'name keys in gateway.keys, or leave it out';
@@ -85,6 +80,17 @@ function* sharedFaults(hosts: readonly Host[], { name, vars }: Host): Generator<
       hint,
     };
   }
+}
+
+/** Servers for heavy methods do not serve in place of usual ones. */
+function* leastFaults(hosts: readonly Host[], least: number): Generator<Fault> {
+  const rpc = hosts.filter(({ groups }) => groups.includes('rpc'));
+  const usual = rpc.filter(({ vars }) => vars.methods !== 'heavy');
+  const most = Math.max(0, usual.length - 1);
+  if (least <= most) return;
+  const kind = usual.length < rpc.length ? ' for usual methods' : '';
+  const what = `gateway.least_serving is ${least}, and of ${usual.length} RPC servers${kind} ${most} serve while one is changed`;
+  yield { path: ['gateway', 'least_serving'], what, hint: `at most ${most}, or add RPC servers` };
 }
 
 /** Methods need a host that answers them. */
