@@ -33,6 +33,11 @@ await runPlaybook(
     }),
     play('preflight', { hosts: 'database,rpc', roles: await roles('preflight', 'upgrade') }),
     play('preflight of replicas', { hosts: 'replica', roles: await roles('preflight'), optional: true }),
+    play('preflight of gateways', {
+      hosts: 'gateway',
+      roles: await roles('gateway-preflight'),
+      optional: true,
+    }),
     play('prepare servers', {
       hosts: 'database,rpc',
       roles: await roles(...serverRoles, 'next-version'),

@@ -122,6 +122,7 @@ const onlyOn: Readonly<Record<string, 'db' | 'rpc' | 'gw'>> = {
   gateway: 'gw',
   'gateway-address': 'gw',
   'gateway-certificate': 'gw',
+  'gateway-preflight': 'gw',
   'state-db': 'db',
   snapshot: 'db',
   sync: 'db',

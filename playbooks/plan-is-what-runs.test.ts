@@ -57,6 +57,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   gateway: ['gateway'],
   'gateway-address': ['gateway'],
   'gateway-certificate': ['gateway'],
+  'gateway-preflight': ['gateway'],
   'gateway-without': ['gateway'],
   'json-rpc': ['rpc'],
   monitor: ['monitor'],

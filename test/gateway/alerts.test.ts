@@ -111,6 +111,11 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     await until(areAsked, 'all are asked', patience);
     const serving = await monitor.query('haproxy_backend_active_servers{proxy="rpc_http"}');
     expect(serving).toMatchObject([{ metric: { instance: 'gw-1', group: 'gateway' }, value: 2 }]);
+    const up = await monitor.query('haproxy_server_status{proxy="rpc_http",state="UP"}');
+    expect(up.map(({ metric, value }) => [metric.server, value]).sort()).toEqual([
+      ['rpc-1', 1],
+      ['rpc-2', 1],
+    ]);
     expect(await monitor.query('rpc_node_objective')).toMatchObject([{ value: 0.999 }]);
     await nothingFires();
     expect(await monitor.firing()).toEqual([]);

@@ -20,6 +20,7 @@ const rules = groups.flatMap((group) => group.rules);
 const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
 const onGateway = 'instance="gw-1",group="gateway"';
+const onHttp = `${onGateway},proxy="rpc_http"`;
 const onProbe = 'job="probe",instance="gw-1",group="gateway"';
 const onReplica = 'instance="replica-1",group="replica"';
 const onBackup = 'instance="backup-1",group="backup"';
@@ -53,7 +54,16 @@ const cases: readonly (readonly [
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
   ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
-  ['NobodyServes', { [`haproxy_backend_active_servers{${onGateway},proxy="rpc_http"}`]: fault(2, 0) }],
+  ['NobodyServes', { [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: fault(1, 0) }],
+  [
+    // One for heavy methods serves.
+    'NobodyServes',
+    {
+      [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: fault(1, 0),
+      [`haproxy_server_status{${onHttp},server="rpc-3",state="UP"}`]: '1x280',
+      'rpc_node_heavy_server{server="rpc-3"}': '1x280',
+    },
+  ],
   [
     'GatewayLimitsHit',
     {
@@ -277,6 +287,16 @@ const silent: readonly (readonly [
       [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: `${1000 * gib}x960`,
     },
     [125, 160, 200, 239],
+  ],
+  [
+    'one of two RPC hosts that serves, and none for heavy methods',
+    {
+      [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: '0x280',
+      [`haproxy_server_status{${onHttp},server="rpc-2",state="UP"}`]: '1x280',
+      [`haproxy_server_status{${onHttp},server="rpc-3",state="UP"}`]: '0x280',
+      'rpc_node_heavy_server{server="rpc-3"}': '1x280',
+    },
+    [20, 60],
   ],
   [
     'failures that the objective allows',
