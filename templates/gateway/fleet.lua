@@ -249,6 +249,15 @@ local function next_host(height, heavy, since)
   end
 end
 
+-- The height of the highest host that serves, for whatever methods.
+local function highest()
+  local list = {}
+  for _, host in ipairs(hosts) do
+    if host.serving then list[#list + 1] = host end
+  end
+  return best(list)
+end
+
 -- Connections and requests that a host has now.
 local function sessions_of(host)
   local sessions = 0
@@ -284,7 +293,8 @@ local function place_websocket(host, floor)
 end
 
 -- Chooses the host of a client: the one that it had, while that one serves; otherwise one that has every block that the client may
--- have seen. Where no host has it yet, the request waits. After that, the chain itself has gone back.
+-- have seen. Where no host has it yet, the request waits. After that, where no host for other methods has it either, the chain itself
+-- has gone back: the lower height is then the one that the client has seen.
 core.register_action("place", { "http-req" }, function(txn)
   local limit = now() + longest_wait
   while not judged and now() < limit do core.msleep(20) end
@@ -298,13 +308,20 @@ core.register_action("place", { "http-req" }, function(txn)
     host = nil
   end
   if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
+  local went_back = false
   while not host do
     host = next_host(floor, heavy)
     if not host then
       if not next_host(0, heavy) then return end
-      if now() >= limit then floor = 0 else core.msleep(50) end
+      if now() >= limit then
+        went_back = highest() < floor
+        floor = 0
+      else
+        core.msleep(50)
+      end
     end
   end
+  if went_back then txn:set_var("txn.went_back", host.height) end
   txn:set_var("txn.host", host.name)
 end, 0)
 

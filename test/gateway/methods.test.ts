@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayContext, ports, rpcPorts } from './fleet.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
@@ -77,6 +78,44 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
     expect(await ask(call('eth_blockNumber'))).toMatchObject({ status: 403 });
     for (const other of [call('eth_call'), [call('eth_blockNumber')]])
       expect(await ask(other, '127.0.7.150')).toMatchObject({ status: 403 });
+  });
+
+  test('a WebSocket does not wait for the turn of a host for heavy methods', async () => {
+    await start({ heavy: ['debug_*'] }, { 'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } } });
+    await gateway.drain('rpc-3', 'its turn in a run');
+    const heavy = async () => (await gateway.fleet()).hosts.find((each) => each.heavy);
+    await until(async () => (await heavy())?.serves === false, 'rpc-3 is out', 60);
+    const order: string[] = [];
+    const opened = openWebSocket(ports.websocket, { from: '127.0.8.1' }).then(({ socket }) => {
+      socket.destroy();
+      order.push('opened');
+    });
+    // Those that wait for the end of a turn do so for 30 s.
+    await Promise.race([opened, sleep(15_000, undefined, { ref: false })]);
+    order.push('turn');
+    await gateway.undrain('rpc-3');
+    await opened;
+    expect(order).toEqual(['opened', 'turn']);
+  });
+
+  test('after the chain went back, only the first heavy request of a client waits for its former height', async () => {
+    await start({ heavy: ['debug_*'] }, { 'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } } });
+    const [first, other] = ['127.0.8.1', '127.0.8.2'] as const;
+    for (const from of [first, other])
+      expect((await ask(call('eth_blockNumber'), from)).result).toBe('0x3e8');
+    for (const host of hosts) host.height -= 20;
+    const areBack = async () => (await gateway.fleet()).hosts.every(({ height }) => height === 980);
+    await until(areBack, 'all have gone back', 60);
+    const answered: string[] = [];
+    const heavy = async (from: string) => {
+      expect((await ask(call('debug_x'), from)).result).toMatchObject({ host: 'rpc-3' });
+      answered.push(from);
+    };
+    await heavy(first);
+    const waiting = heavy(other);
+    await sleep(1000);
+    await Promise.all([waiting, heavy(first)]);
+    expect(answered).toEqual([first, first, other]);
   });
 
   test('some have limits of their own, which count each call', async () => {

@@ -117,7 +117,9 @@ test('the rules know the RPC servers for heavy methods', async () => {
     [['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }],
   ] as const;
   const { hosts, vars } = await contextOf({ changes });
-  const { groups } = JSON.parse(inventoryRules(hosts, vars)) as { groups: [{ rules: { record?: string }[] }] };
+  const { groups } = JSON.parse(inventoryRules(hosts, vars)) as {
+    groups: [{ rules: { record?: string }[] }];
+  };
   expect(groups[0].rules.filter(({ record }) => record === 'rpc_node_heavy_server')).toEqual([
     { record: 'rpc_node_heavy_server', expr: '1', labels: { server: 'rpc-2' } },
   ]);
