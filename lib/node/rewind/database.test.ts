@@ -5,7 +5,7 @@ import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { type Diverged, divergedHost } from '../testing/diverged-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { stateIsRewound } from './database.ts';
-import { stoppedMark } from './stopped.ts';
+import { stoppedMark } from './stopped-mark.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~5';
 

@@ -1,12 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { command } from '../../engine/host/step.ts';
 import { product } from '../server/product.ts';
-
-/**
- * An empty file, made when a rewind stops sync, and removed when it starts sync. After a killed run
- * it tells the next one that no operator has stopped sync.
- */
-export const stoppedMark = `/var/lib/${product}/sync-stopped-for-rewind`;
+import { stoppedMark } from './stopped-mark.ts';
 
 /** The time that sync gets to end what it writes, as at a deploy. Seconds. */
 const stopLimit = 120;

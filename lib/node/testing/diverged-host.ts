@@ -1,7 +1,7 @@
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
-import { stoppedMark } from '../rewind/stopped.ts';
+import { stoppedMark } from '../rewind/stopped-mark.ts';
 
 /** What a host of a deployment has, for tests of a rewind. */
 export interface Diverged {
