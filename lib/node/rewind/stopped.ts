@@ -1,6 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { command } from '../../engine/host/step.ts';
-import { product } from '../server/product.ts';
 import { stoppedMark } from './stopped-mark.ts';
 
 /** The time that sync gets to end what it writes, as at a deploy. Seconds. */
