@@ -61,10 +61,14 @@ const full = {
         host_key: 'ssh-ed25519 AAAA',
         region: 'x',
         connection: 'ssh',
+        client: 'openssh',
         vars: {},
       },
     },
-    rpc: { 'rpc-1': { address: 'rpc.example' } },
+    rpc: {
+      'rpc-1': { address: 'rpc.example' },
+      'rpc-2': { address: 'rpc-2.example', vars: { methods: 'heavy' } },
+    },
     replica: { 'rep-1': { address: 'rep.example' } },
     gateway: { 'gw-1': { address: 'gw-1.example' }, 'gw-2': { address: 'gw-2.example' } },
     monitor: { 'mon-1': { address: 'mon.example' } },
@@ -129,7 +133,11 @@ const full = {
         acme: { email: 'ops@a.example', directory: 'https://a.example/directory' },
         names: ['rpc.example'],
       },
+      trusted: { addresses: ['192.0.2.30'], client_in: 'CF-Connecting-IP' },
+      methods: { allow: ['eth_*'], deny: ['debug_*'], heavy: ['trace_*'] },
+      fallback: 'file:provider',
     },
+    methods: 'usual',
     replica: { password: 'file:secret', use: 'rep-1' },
     monitoring: {
       scrape_from: ['192.0.2.7'],
@@ -158,6 +166,7 @@ let rounds: Change[][];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shell-injection-'));
   writeFileSync(join(folder, 'secret'), 'injection.Pw~1\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'provider'), 'https://p.example/v2/KEY\n', { mode: 0o600 });
   writeFileSync(join(folder, 'vars.yaml'), '{ hardware: advisory }\n');
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin', canary), `#!/bin/sh\necho ran >> ${folder}/controller-ran\n`);
