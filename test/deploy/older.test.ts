@@ -217,7 +217,8 @@ describe('the inventory changes to the current generation, in place', () => {
     expect(run.exitCode, run.output).toBe(1);
     expect(run.output).toContain('until pool-db is running');
     expect(await Promise.all(hosts.map(started))).toEqual(before);
-    await onHost('rpc-2', 'docker start pool-db');
+    // Check mode reports a pool-db that has not run for its five seconds as failed.
+    await onHost('rpc-2', 'docker start pool-db && sleep 6');
   });
 
   test('the plan shows what is stopped, and what waits for it', async () => {
