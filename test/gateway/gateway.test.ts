@@ -6,35 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
-import { type Changes, labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import type { Changes } from '../../lib/node/testing/lab-deployment.ts';
+import { gatewayContext, ports, rpcPorts } from './fleet.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
 import { openWebSocket, upgrade } from './web-socket.ts';
 
-const rpcPorts = { http: 28123, websocket: 28133 };
-const ports = { http: 28200, websocket: 28201, metrics: 28202, peers: 28203 };
 const names = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'];
 
-async function contextOf(changes: Changes = []): Promise<RenderContext> {
-  const inventory = await labDeployment([
-    [['groups', 'database', 'db-1', 'address'], '127.0.7.100'],
-    [
-      ['groups', 'rpc'],
-      Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }])),
-    ],
-    [['groups', 'gateway'], { 'gw-1': { address: '127.0.7.101' } }],
-    [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
-    [['vars', 'gateway'], { ...ports, most_behind: 5 }],
-    [['vars', 'state_db', 'max_connections'], 2000],
-    ...changes,
-  ]);
-  const { hosts } = await loadDeployment(inventory);
-  const host = hosts.find(({ name }) => name === 'gw-1');
-  if (!host) throw new Error('no gateway');
-  return { host, vars: host.vars, hosts };
-}
+const contextOf = (changes: Changes = []): Promise<RenderContext> =>
+  gatewayContext(
+    Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }])),
+    { most_behind: 5 },
+    changes,
+  );
 
 let hosts: RpcHost[];
 let gateway: Gateway;
