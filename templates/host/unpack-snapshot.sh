@@ -41,7 +41,7 @@ no_room() { echo "there is no room in $(dirname "$copy"): it is full. The next r
 fetch() {
   at=0 tries=0
   while :; do
-    # Without the limit, a server that tells no length could fill the disk.
+    # Without the limit, a server that names no length could fill the disk.
     printf 'url = "%s"\n' "$URL$1" | (
       trap '' XFSZ
       ulimit -f $(($2 / 512 + 1))
@@ -160,7 +160,7 @@ if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
 fi
 rm -rf "$copy/run" "$copy/pieces"
 mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/pieces" || fail "$copy cannot be made"
-# Messages have to be told when the disk of the copy is full.
+# Messages have to go out also when the disk of the copy is full.
 work=$(mktemp -d) || fail 'there is no room for temporary files'
 trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work" "$copy/pieces" "$PASSWORD_FILE"' EXIT
 echo "$MANIFEST" >"$copy/of"

@@ -46,7 +46,7 @@ export interface Inventory<V> {
   readonly file: string;
   /** In the order of the file. */
   readonly hosts: readonly InventoryHost<V>[];
-  /** What commands printed about hosts, by group. Default: there are none. */
+  /** What commands printed about hosts, by group. Default: no command printed anything. */
   readonly said?: Readonly<Record<string, string>>;
 }
 

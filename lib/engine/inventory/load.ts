@@ -187,7 +187,7 @@ async function checkAll<S extends z.ZodType>(
   return { settings, vars: ofFilled };
 }
 
-/** Whether a value of an inventory is none of its variables. */
+/** Whether a value of an inventory belongs to its settings, and not to its variables. */
 function isSetting([key, , ofGroup, ofHost]: Path): boolean {
   return key !== 'vars' && !(key === 'groups' && (ofGroup === 'vars' || ofHost === 'vars'));
 }

@@ -48,7 +48,7 @@ export class SecretHolders {
     return [...this.#found.keys()].some(({ at }) => at === place);
   }
 
-  /** References within a text that are none. */
+  /** Problems of references within a text that are written wrongly. */
   wrong(): Problem[] {
     return [...this.#found.values()].flatMap(({ path, scalar: { at: where }, references }) =>
       references

@@ -16,7 +16,7 @@ const address = /([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/?#"'@]*@)?([^\s/?#"']*)([/?#][^
 
 /**
  * A value of an inventory for a line of output, without what may be secret: the rest of an
- * address behind its host, and text under a key such as `token`. A reference to a secret is none.
+ * address behind its host, and text under a key such as `token`. A reference to a secret is shown.
  */
 export function shownValue(path: Path, value: unknown): string {
   const shown = withoutSecrets(path, value);

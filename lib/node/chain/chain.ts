@@ -85,7 +85,7 @@ export function blockQuery(condition = 'true'): string {
  * A block in a row of a database: hash, number, when it was made, its batch, when it was written.
  * Rows of another table may end before the batch.
  *
- * @param row undefined where there is none
+ * @param row undefined where the query found no row
  */
 export function blockOfRow(row: readonly (string | null)[] | undefined): Answer<Block | undefined> {
   if (!row) return { ok: true, value: undefined };

@@ -107,7 +107,7 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
 }
 
 /**
- * The groups that are none of the operator's own: they have a host that is in no other group, or
+ * The groups that do not count as the operator's own: they have a host that is in no other group, or
  * one that the group with nearly the same name does not have.
  */
 function unknownGroups(hosts: readonly Host[]): string[] {

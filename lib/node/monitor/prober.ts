@@ -10,7 +10,7 @@ import { certificatePath, proberFile } from './prober-file.ts';
 
 /**
  * blackbox_exporter, by which Prometheus asks the gateways as their clients do. Without gateways
- * there is none.
+ * it is not installed.
  */
 export function proberRuns({ hosts }: Context<Variables>): Resource[] {
   const probes = probesOf(hosts);

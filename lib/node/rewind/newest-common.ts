@@ -58,7 +58,7 @@ async function halve(chains: Compared, low: number, high: Numbered): Promise<Ans
     const at: number = isBounded ? middle : Math.max(middle, wrong.block - back);
     const own = await chains.here(at);
     if (!own.ok) return own;
-    // There is none between.
+    // No block lies between them.
     const same =
       own.value && own.value.block > common
         ? await isCommon(chains, own.value)

@@ -19,7 +19,7 @@ const bindings =
  * Whether only the container that a port is for listens on it. The commands name no port, so all
  * ports share one of each. While an engine starts its containers, or is stopped and leaves them
  * running, it is not known whose a port is. A container that restarts has a port some moments before
- * and after the engine shows it: then its configuration tells that the port is its own.
+ * and after the engine shows it: then its configuration says that the port is its own.
  */
 export async function portIsFree(host: Reader, { port, container }: PublishedPort): Promise<Verdict> {
   const [listening, publishing, configured, engine] = await Promise.all([

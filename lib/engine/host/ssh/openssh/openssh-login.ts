@@ -97,7 +97,7 @@ async function refuseInVain({ name, hostKeys, identityFile, config }: Hop, canAs
   readNamedKey(name, identityFile, held, ({ why }) => why !== lockedKey || canAsk);
 }
 
-/** The operator's own program for questions comes first where ssh is told so. */
+/** The operator's own program for questions comes first where SSH_ASKPASS_REQUIRE says so. */
 function asksBy({ ask }: LoginLimits): LoginLimits['ask'] {
   const { SSH_ASKPASS, SSH_ASKPASS_REQUIRE = '' } = process.env;
   return SSH_ASKPASS && /^(prefer|force)$/.test(SSH_ASKPASS_REQUIRE) ? undefined : ask;
