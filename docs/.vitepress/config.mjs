@@ -85,6 +85,7 @@ export default defineConfig({
           page('Requests', '/requests'),
           page('Reliability', '/reliability'),
           page('Faults of a run', '/faults'),
+          page('Faults of hosts', '/faults-hosts'),
           page('Faults of data', '/faults-data'),
           page('Faults of input and hosts', '/faults-input'),
           page('Wrong input', '/wrong-input'),
