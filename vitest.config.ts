@@ -116,7 +116,7 @@ export default defineConfig({
       {
         test: {
           name: 'services',
-          include: ['test/{gateway,report,ssh,terminal}/**/*.test.ts'],
+          include: ['test/{gateway,protocol,report,ssh,terminal}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
