@@ -23,10 +23,11 @@ export function buildClient(): string | undefined {
   mkdirSync(join(projectRoot, '.lab/protocol'), { recursive: true });
   const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };
   try {
-    execFileSync(go, ['mod', 'download'], { cwd: folder, env, stdio: 'pipe' });
-  } catch {
-    return undefined;
+    execFileSync(go, ['build', '-o', built, '.'], { cwd: folder, env, stdio: 'pipe' });
+  } catch (error) {
+    // Go says so of a module that it cannot fetch; all else is a fault of ours.
+    if (/ (dial tcp|i\/o timeout|TLS handshake timeout)/.test(String(error))) return undefined;
+    throw error;
   }
-  execFileSync(go, ['build', '-o', built, '.'], { cwd: folder, env, stdio: 'pipe' });
   return built;
 }
