@@ -9,6 +9,7 @@ import type { Fault } from '../variables/fault.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
+import { choosesLayer1 } from '../variables/layer1.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
@@ -251,6 +252,7 @@ const exporterPorts = {
 function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): Fault[] {
   const [isDatabase, isRpc] = [groups.includes('database'), groups.includes('rpc')];
   const isUsed = (name: string) => {
+    if (name === 'layer1') return isDatabase && choosesLayer1(vars);
     if (groups.includes('replica')) return name === 'state_db';
     return name.startsWith('rpc_') ? isRpc : isDatabase || (isRpc && !/^(state_db|sync_)/.test(name));
   };
@@ -311,12 +313,12 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
  * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration).
  */
 function layer1Faults({ generation, network }: RawVariables): Fault[] {
-  if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url)) return [];
+  if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url ?? '')) return [];
   return [
     {
       path: ['network', 'l1_rpc_url'],
       what: 'network.l1_rpc_url is https://, and the older generation needs a plain-HTTP address',
-      hint: 'name an address that starts with http://, such as that of a proxy beside the servers',
+      hint: 'name an address that starts with http://, or several addresses in l1_rpc_urls, which the node reaches by HTTP',
     },
   ];
 }
