@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import { layer1Urls } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -88,5 +89,13 @@ function filled(name: string, values: Readonly<Record<string, string>>): string 
     const value = values[word];
     if (value === undefined) throw new TypeError(`templates/layer1/${name}: {{ ${word} }} has no value`);
     return value;
+  });
+}
+
+/** The unit of the HAProxy that chooses the provider of layer 1. */
+export function unitFile(): string {
+  return filled('unit.service', {
+    configuration: `${layer1Folder}/haproxy.cfg`,
+    runtime: basename(layer1Chroot),
   });
 }
