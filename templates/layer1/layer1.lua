@@ -11,7 +11,7 @@ local chain_id = tonumber(os.getenv("LAYER1_CHAIN_ID"))
 local configuration = os.getenv("LAYER1_CONFIGURATION")
 
 -- Seconds: between two rounds, for one answer, for the wait of a request, and until the chain id is asked for again.
-local period, patience, longest_wait, identity_age = 5, 3, 30, 300
+local period, patience, longest_wait, identity_age = 5, 3, 30, 60
 -- Seconds without a question after a limit.
 local limit_pause = 30
 -- Seconds of good answers until one that was out is used again; twice as long each time it goes out soon after it came back.

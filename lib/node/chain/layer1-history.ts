@@ -1,6 +1,13 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { shownAddress } from '../../engine/resource/network/http.ts';
-import { drift, expectation, ok, type Resource, unknownUntil, type Verdict } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { unknownWithoutAnswer } from '../databases/postgres.ts';
 import { choosesLayer1, layer1Key, layer1Url, layer1Urls } from '../variables/layer1.ts';
@@ -73,7 +80,8 @@ async function judgePair(
   { here, there }: BlockPair,
   url: string,
 ): Promise<Verdict> {
-  if (!there.ok) return choosesLayer1(vars) ? unknownUntil('a provider of layer 1 is chosen') : drift(there.error);
+  if (!there.ok)
+    return choosesLayer1(vars) ? unknownUntil('a provider of layer 1 is chosen') : drift(there.error);
   if (isSame(here.hash, there.value?.hash)) return ok;
   const query = blockOfLayer1(`block_num <= (select max(block_num) - ${finalityDepth} from state.block)`);
   const older = await newestBlockPair(host, { target: stateDatabase(vars), query }, url);

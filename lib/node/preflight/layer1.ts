@@ -14,8 +14,8 @@ import type { Context } from '../../engine/resource/role.ts';
 import { fieldsOf } from '../../engine/text/keys.ts';
 import { jsonRpc, quantity } from '../chain/json-rpc.ts';
 import { askChainId, isOfChain } from '../chain/reachable.ts';
-import { haproxyIsNewEnough } from '../gateway/haproxy-version.ts';
 import { renderHost } from '../render/render.ts';
+import { haproxyIsNewEnough } from '../server/haproxy-version.ts';
 import { layer1Unit } from '../server/layer1-unit.ts';
 import { portIsFree } from '../server/published-ports.ts';
 import { choosesLayer1, layer1Urls } from '../variables/layer1.ts';
@@ -67,7 +67,9 @@ function providersAnswer(context: Context<Variables>): Resource {
   return expectation('providers of layer 1 answer', {
     async check(reader) {
       const chunk = await blocksOfOneRequest(context);
-      const verdicts = await Promise.all(layer1Urls(vars).map((url) => askProvider(reader, url, vars, chunk)));
+      const verdicts = await Promise.all(
+        layer1Urls(vars).map((url) => askProvider(reader, url, vars, chunk)),
+      );
       const wrong = verdicts.find(({ is }) => is === 'never');
       if (wrong) return refused(wrong.why, wrong.hint);
       const away = verdicts.filter(({ is }) => is === 'away').map(({ why }) => why);

@@ -36,32 +36,34 @@ const overrides = z.record(z.string(), z.unknown()).default({});
 
 const network = z
   .strictObject({
-  kind: z
-    .enum(['main', 'test'])
-    .describe(
-      'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+    kind: z
+      .enum(['main', 'test'])
+      .describe(
+        'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+      ),
+    region: z
+      .string()
+      .optional()
+      .describe(
+        'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
+      ),
+    trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
+    l1_rpc_url: types.url.optional().describe('Layer-1 RPC address; needed without `l1_rpc_urls`'),
+    l1_rpc_urls: types.layer1Addresses
+      .optional()
+      .describe(
+        'Layer-1 RPC addresses, the preferred one first, in place of `l1_rpc_url`: HAProxy on the Database+Sync server leaves one that fails, lags or limits requests',
+      ),
+    chain_id: types.count.describe(
+      'Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)',
     ),
-  region: z
-    .string()
-    .optional()
-    .describe(
-      'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
-    ),
-  trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
-  l1_rpc_url: types.url
-    .optional()
-    .describe('Layer-1 RPC address; needed without `l1_rpc_urls`'),
-  l1_rpc_urls: types.layer1Addresses
-    .optional()
-    .describe(
-      'Layer-1 RPC addresses, the preferred one first, in place of `l1_rpc_url`: HAProxy on the Database+Sync server leaves one that fails, lags or limits requests',
-    ),
-  chain_id: types.count.describe('Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)'),
-  l2_chain_id: types.count
-    .optional()
-    .describe('Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared'),
-  genesis: types.download.describe("The network's genesis file, which the node reads"),
-})
+    l2_chain_id: types.count
+      .optional()
+      .describe(
+        'Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared',
+      ),
+    genesis: types.download.describe("The network's genesis file, which the node reads"),
+  })
   .check(({ value: { l1_rpc_url, l1_rpc_urls }, issues }) => {
     const wrong = (path: string, message: string) =>
       issues.push({ code: 'custom', path: [path], input: l1_rpc_url, message });

@@ -8,12 +8,18 @@ export interface Provider {
   readonly port: number;
   chainId: number;
   height: number;
+  /** The height that it says, where it is not its own. */
+  claims: number | undefined;
+  /** Names that its TLS clients have asked for. */
+  readonly names: unknown[];
   /** From this block on its hashes are its own. */
   forkedAt: number;
   /** Whether it accepts connections and answers nothing. */
   silent: boolean;
   /** What it answers in place of results to these methods: all where the list is empty. */
-  refusal: { readonly status: number; readonly body: string; readonly methods?: readonly string[] } | undefined;
+  refusal:
+    | { readonly status: number; readonly body: string; readonly methods?: readonly string[] }
+    | undefined;
   /** Every request, as it came: method, path, host, other headers. */
   readonly seen: Seen[];
   stop(): Promise<void>;
@@ -37,6 +43,8 @@ export function provider(port: number, tls?: { readonly cert: string; readonly k
     port,
     chainId: 5,
     height: 10_000,
+    claims: undefined,
+    names: [],
     forkedAt: Number.POSITIVE_INFINITY,
     silent: false,
     refusal: undefined,
@@ -62,7 +70,8 @@ export function provider(port: number, tls?: { readonly cert: string; readonly k
         const result = resultOf(own, call);
         response.end(JSON.stringify({ jsonrpc: '2.0', id: call.id, result }));
       });
-      made.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      made.on(tls ? 'secureConnection' : 'connection', (socket: Socket & { servername?: string }) => {
+        own.names.push(socket.servername);
         sockets.add(socket);
         socket.on('close', () => sockets.delete(socket)).on('error', () => {});
       });
@@ -89,9 +98,9 @@ interface Call {
 
 const hex = (number: number) => `0x${number.toString(16)}`;
 
-function resultOf({ chainId, height, forkedAt, port }: Provider, { method, params }: Call): unknown {
+function resultOf({ chainId, height, claims, forkedAt, port }: Provider, { method, params }: Call): unknown {
   if (method === 'eth_chainId') return hex(chainId);
-  if (method === 'eth_blockNumber') return hex(height);
+  if (method === 'eth_blockNumber') return hex(claims ?? height);
   // Its answers tell which provider the node has asked.
   if (method === 'who') return port;
   if (method !== 'eth_getBlockByNumber') return [];
