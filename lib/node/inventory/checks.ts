@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
@@ -189,7 +190,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...gatewayFaults(inventory, host),
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
-    ...layer1Faults(host.vars),
+    ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
   return faults.map((fault) => {
@@ -310,10 +311,22 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
 }
 
 /**
- * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration).
+ * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration). Of
+ * several addresses, the HAProxy of the Database+Sync server uses its own alone.
  */
-function layer1Faults({ generation, network }: RawVariables): Fault[] {
-  if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url ?? '')) return [];
+function layer1Faults(hosts: readonly Host[], { name, vars: { generation, network } }: Host): Fault[] {
+  const { l1_rpc_url: url = '', l1_rpc_urls: urls } = network;
+  const server = hosts.find(({ groups: own }) => own.includes('database'));
+  if (urls && server && !isDeepStrictEqual(urls, server.vars.network.l1_rpc_urls)) {
+    return [
+      {
+        path: ['network', 'l1_rpc_urls'],
+        what: `network.l1_rpc_urls of ${name} differs from that of ${server.name}, which chooses for all`,
+        hint: 'write it once, for all hosts; a host that needs another layer 1 has l1_rpc_url',
+      },
+    ];
+  }
+  if (generation !== 'older' || !/^https:/i.test(url)) return [];
   return [
     {
       path: ['network', 'l1_rpc_url'],

@@ -412,6 +412,21 @@ test.each<[string, Changes, string | RegExp]>([
     new RegExp(`^lab\\.yaml:\\d+:\\d+: network\\.l1_rpc_${words}`),
   ]),
   [
+    'several addresses of layer 1 that the Database+Sync server does not have',
+    [
+      [
+        ['groups', 'rpc', 'rpc-1', 'vars'],
+        { network: { l1_rpc_urls: ['http://a.example', 'http://c.example'] } },
+      ],
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [
+        ['vars', 'network', 'l1_rpc_urls'],
+        ['http://a.example', 'http://b.example'],
+      ],
+    ],
+    /^lab\.yaml:\d+:\d+: network\.l1_rpc_urls of rpc-1 differs from that of db-1, which chooses for all\n {2}write it once, for all hosts; a host that needs another layer 1 has l1_rpc_url$/,
+  ],
+  [
     'the port of layer 1 where another listens',
     [
       [['vars', 'network', 'l1_rpc_url'], undefined],
