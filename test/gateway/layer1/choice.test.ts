@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { shellSettings } from '../../../lib/engine/host/shell-settings.ts';
+import { metricsProgram } from '../../../lib/node/monitor/textfiles.ts';
 import { type Choice, startChoice, until } from './choice.ts';
 import { type Provider, provider } from './provider.ts';
 
@@ -77,8 +79,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('layer 1 by several providers'
   ])('one that %s is left', async (_, break_, reason, within) => {
     const { of, used } = await start();
     await break_();
-    const seconds = await until(async () => (await used()) === 1, 'the second one is used', within);
-    console.log(`left after ${seconds.toFixed(1)} s`);
+    await until(async () => (await used()) === 1, 'the second one is used', within);
     expect((await of(0)).reason).toMatch(reason);
     expect(await who()).toBe(28_602);
   });
@@ -165,7 +166,6 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('layer 1 by several providers'
     const started = performance.now();
     const { body } = await ask('who');
     const seconds = (performance.now() - started) / 1000;
-    console.log(`answered after ${seconds.toFixed(1)} s`);
     expect(body.result).toBe(28_602);
     expect(seconds).toBeLessThan(14);
   });
@@ -209,7 +209,6 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('layer 1 by several providers'
       return until(async () => (await used()) === 0, 'the first one is used again', 40);
     };
     const [once, twice] = [await outAndBack(), await outAndBack()];
-    console.log(`used again after ${once.toFixed(1)} s, then after ${twice.toFixed(1)} s`);
     expect(twice).toBeGreaterThan(once + 4);
   });
 
@@ -246,6 +245,36 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('layer 1 by several providers'
     await start((text) => edit(short(text)), own);
     expect((await choice?.state())?.providers.some(({ usable }) => usable)).toBe(false);
     await Promise.all(secure.map((each) => each.stop()));
+    await rm(folder, { recursive: true });
+  });
+
+  test('the metrics of the host have each provider by its host, whether it is used, and whether it could be', async () => {
+    const { used } = await start();
+    await first.stop();
+    await until(async () => (await used()) === 1, 'the second one is used');
+    const folder = await mkdtemp(join(tmpdir(), 'layer1-metrics-'));
+    const settings = shellSettings({
+      CONTAINERS: '',
+      SEQUENCER: '',
+      OWN: '',
+      LAYER1: '',
+      PROVIDERS: `${choice?.url}/providers`,
+      CERTIFICATES: '',
+      FIREWALL: join(folder, 'none'),
+      TEXTFILES: folder,
+      STATE: join(folder, 'state'),
+    });
+    await writeFile(join(folder, 'metrics.conf'), settings);
+    await writeFile(join(folder, 'node-metrics'), metricsProgram('node-metrics'));
+    await copyFile('templates/host/node-metrics.help', join(folder, 'node-metrics.help'));
+    execFileSync('sh', [join(folder, 'node-metrics'), join(folder, 'metrics.conf')]);
+    const text = readFileSync(join(folder, 'rpc_node.prom'), 'utf8');
+    expect(text.split('\n').filter((line) => line.startsWith('rpc_node_layer1'))).toEqual([
+      'rpc_node_layer1_provider_used{provider="127.0.0.1:28601"} 0',
+      'rpc_node_layer1_provider_usable{provider="127.0.0.1:28601"} 0',
+      'rpc_node_layer1_provider_used{provider="127.0.0.1:28602"} 1',
+      'rpc_node_layer1_provider_usable{provider="127.0.0.1:28602"} 1',
+    ]);
     await rm(folder, { recursive: true });
   });
 });

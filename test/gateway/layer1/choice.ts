@@ -10,6 +10,8 @@ import { layer1Files } from '../../../lib/node/layer1/render.ts';
 
 /** A real HAProxy with the files for layer 1, as this user and outside of any chroot. */
 export interface Choice {
+  /** Where the node asks. */
+  readonly url: string;
   state(): Promise<Layer1Choice>;
   /** What it says about the provider at a place of the list, from 0 on. */
   of(place: number): Promise<ProviderState>;
@@ -60,6 +62,7 @@ export async function startChoice(
   });
   const ended = new Promise((resolve) => haproxy.once('exit', resolve));
   const choice: Choice = {
+    url: `http://127.0.0.1:${port}`,
     state: async () => JSON.parse((await send('GET', '/providers')).text) as Layer1Choice,
     of: async (place) => {
       const found = (await choice.state()).providers[place];
