@@ -134,6 +134,14 @@ test('status names the providers that are out with their reason, and is healthy 
   ]);
 });
 
+test('another program on the port is named', async () => {
+  const { vars } = await contextOf({ changes: several });
+  const seen = await readLayer1Status(fakeHost([[/probe/, 'HTTP/1.1 404 Not Found\n\nno']]), vars);
+  expect(seen?.findings.map(({ says }) => says)).toEqual([
+    'rpc-node-layer1.service: port 8547 answers, but not HAProxy for layer 1',
+  ]);
+});
+
 test('with one address nothing is asked', async () => {
   const { vars } = await contextOf({});
   expect(await readLayer1Status(fakeHost([]), vars)).toBeUndefined();
