@@ -60,6 +60,7 @@ await runPlaybook(
         'snapshot',
         'prover',
         'pool-db',
+        'layer1',
         'sync',
         'backup-source',
         'replica-source',
@@ -67,7 +68,7 @@ await runPlaybook(
     }),
     play('replicas', {
       hosts: 'replica',
-      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
+      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
       needs: ['Database+Sync server'],
       // A copy reads the whole server.
       serial: 1,

@@ -590,6 +590,34 @@ const table: readonly Row[] = [
   ['verify.pause_seconds', 9, ['db role sync', 'rpc role verify']],
 ];
 
+/** The first ones are in place of `network.l1_rpc_url`. */
+const severalOfLayer1: Changes = [
+  [['vars', 'network', 'l1_rpc_url'], undefined],
+  [
+    ['vars', 'network', 'l1_rpc_urls'],
+    ['http://172.30.77.10:8546', 'http://b/'],
+  ],
+];
+const withSeveral: readonly Row[] = [
+  [
+    'network.l1_rpc_urls',
+    ['http://172.30.77.10:8546', 'http://c/'],
+    ['db role layer1', 'db role state-db', 'role preflight', 'role prover'],
+  ],
+  [
+    'ports.layer1',
+    18_547,
+    [
+      'db role firewall',
+      'db role layer1',
+      'db role sync',
+      'node.config.toml Etherman.URL',
+      'role preflight',
+      'rpc role database-reachable',
+    ],
+  ],
+];
+
 /** Variables without an effect on a bare host, and the tests of their effect. */
 const elsewhere: Readonly<Record<string, string>> = {
   generation: 'lib/node/render/specification.test.ts',
@@ -665,9 +693,18 @@ test.each(table)(
   },
 );
 
+test.each(withSeveral)(
+  '%s = %j reaches everything that uses it, where layer 1 has several addresses',
+  async (variable, value, expected) => {
+    const before = await everything(severalOfLayer1);
+    const changed = await everything([...severalOfLayer1, [['vars', ...variable.split('.')], value]]);
+    expect(followers(before, changed)).toEqual([...expected].sort());
+  },
+);
+
 test('the table has every variable of the inventory', async () => {
   const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
-  const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
+  const named = [...[...table, ...withSeveral].map(([variable]) => variable), ...Object.keys(elsewhere)];
   expect([...new Set(named)].sort()).toEqual(variables(schema).sort());
   for (const [variable, file] of Object.entries(elsewhere)) {
     expect(await readFile(new URL(`../${file}`, import.meta.url), 'utf8')).toContain(

@@ -43,6 +43,14 @@ const changes: Changes = [
   [['vars', 'gateway'], { shared: { address: '10.0.0.50/24', interface: 'eth0' }, tls: acme }],
 ];
 
+const severalOfLayer1: Changes = [
+  [['vars', 'network', 'l1_rpc_url'], undefined],
+  [
+    ['vars', 'network', 'l1_rpc_urls'],
+    ['http://l1.example/KEY', 'http://l1.example.org/KEY'],
+  ],
+];
+
 type Group = NonNullable<Given['group']>;
 
 /** The groups of roles that not all servers of the node have. */
@@ -60,6 +68,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'gateway-preflight': ['gateway'],
   'gateway-without': ['gateway'],
   'json-rpc': ['rpc'],
+  layer1: ['database', 'replica'],
   monitor: ['monitor'],
   'physical-snapshot': ['database'],
   preflight: ['database', 'rpc', 'replica'],
@@ -103,7 +112,8 @@ const mounts = [aMount('/', { source: '/dev/vda1', size: 9e11 })];
 async function resourcesOf(name: string): Promise<Resource[]> {
   const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
   const onGroup = async (group: Group) => {
-    const context = await contextOf({ group, changes, facts: { mounts } });
+    const own = name === 'layer1' ? [...changes, ...severalOfLayer1] : changes;
+    const context = await contextOf({ group, changes: own, facts: { mounts } });
     const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
     return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };

@@ -36,6 +36,7 @@ await runPlaybook(
           'pool-db',
           // What sync writes is of no recovery: a later one must not find its mark.
           'recovery-end',
+          'layer1',
           'sync',
           'backup-source',
           'replica-source',

@@ -17,7 +17,14 @@ await runPlaybook(
       // All that takes long, while the former server goes on.
       play('prepare the new server', {
         hosts: 'database',
-        roles: await roles(...serverRoles, 'images', 'configuration', 'container-network', 'state-db'),
+        roles: await roles(
+          ...serverRoles,
+          'images',
+          'configuration',
+          'container-network',
+          'layer1',
+          'state-db',
+        ),
         anyErrorsFatal: true,
       }),
       // Runs on every replica, and changes only the one that is still a primary.
@@ -40,7 +47,7 @@ await runPlaybook(
       }),
       play('replicas', {
         hosts: 'replica',
-        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
+        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
         needs: ['the new server accepts writes'],
         serial: 1,
         optional: true,

@@ -6,10 +6,12 @@ import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { certificateFile } from '../gateway/paths.ts';
+import { layer1Answer } from '../layer1/answer.ts';
 import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { firewallState } from '../server/firewall-state.ts';
 import { product } from '../server/product.ts';
+import { choosesLayer1, layer1Url } from '../variables/layer1.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { packageUnit } from './package-unit.ts';
@@ -84,7 +86,8 @@ async function metricsSettings(context: RenderContext) {
       .join(' '),
     SEQUENCER: isWithoutNode(host) ? '' : network.trusted_sequencer_url,
     OWN: isDatabase || isReplica ? '' : `http://127.0.0.1:${ports.rpc_http}`,
-    LAYER1: isDatabase ? network.l1_rpc_url : '',
+    LAYER1: isDatabase ? layer1Url(vars) : '',
+    ...(isDatabase && choosesLayer1(vars) && { PROVIDERS: layer1Answer(vars) }),
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
     ...(isReplica && { REPLICA: 'yes' }),

@@ -66,7 +66,7 @@ function askedBy(context: Context<Variables>): readonly Asked[] {
   const { state, prover } = context.vars.credentials;
   const database = stateDatabaseOf(context);
   const logins = database ? [state, prover].map((login) => ({ ...database, login })) : [];
-  return [...logins, ...chainsOf(context.vars)];
+  return [...logins, ...chainsOf(context)];
 }
 
 function verdictOf(lines: readonly string[], asked: readonly Asked[]): Verdict {

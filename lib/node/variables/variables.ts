@@ -34,26 +34,46 @@ function proverSize(key: keyof Generation['prover'], description: string) {
 /** The keys depend on the generation's templates: the overrides of lib/node/render check them. */
 const overrides = z.record(z.string(), z.unknown()).default({});
 
-const network = z.strictObject({
-  kind: z
-    .enum(['main', 'test'])
-    .describe(
-      'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+const network = z
+  .strictObject({
+    kind: z
+      .enum(['main', 'test'])
+      .describe(
+        'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+      ),
+    region: z
+      .string()
+      .optional()
+      .describe(
+        'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
+      ),
+    trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
+    l1_rpc_url: types.url.optional().describe('Layer-1 RPC address; needed without `l1_rpc_urls`'),
+    l1_rpc_urls: types.layer1Addresses
+      .optional()
+      .describe(
+        'Layer-1 RPC addresses, the preferred one first, in place of `l1_rpc_url`: HAProxy on the Database+Sync server leaves one that fails, lags or limits requests',
+      ),
+    chain_id: types.count.describe(
+      'Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)',
     ),
-  region: z
-    .string()
-    .optional()
-    .describe(
-      'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
-    ),
-  trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
-  l1_rpc_url: types.url.describe('Layer-1 RPC address'),
-  chain_id: types.count.describe('Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)'),
-  l2_chain_id: types.count
-    .optional()
-    .describe('Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared'),
-  genesis: types.download.describe("The network's genesis file, which the node reads"),
-});
+    l2_chain_id: types.count
+      .optional()
+      .describe(
+        'Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared',
+      ),
+    genesis: types.download.describe("The network's genesis file, which the node reads"),
+  })
+  .check(({ value: { l1_rpc_url, l1_rpc_urls }, issues }) => {
+    const wrong = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], input: l1_rpc_url, message });
+    if (l1_rpc_url === undefined && l1_rpc_urls === undefined) {
+      wrong('l1_rpc_url', 'is missing\nLayer-1 RPC address, or several in l1_rpc_urls');
+    }
+    if (l1_rpc_url !== undefined && l1_rpc_urls !== undefined) {
+      wrong('l1_rpc_urls', 'stands beside l1_rpc_url\nleave one of the two out');
+    }
+  });
 
 /** What a manifest has, and an inventory without one. */
 const ownArchives = ['state', 'prover', 'date'] as const;
@@ -224,6 +244,11 @@ export const variablesSchema = z.strictObject({
     rpc_http: port.default(8123).describe('JSON-RPC over HTTP, on the RPC servers'),
     rpc_websocket: port.default(8133).describe('JSON-RPC over WebSocket, on the RPC servers'),
     rpc_metrics: port.default(9092).describe('Metrics of json-rpc, on the RPC servers'),
+    layer1: port
+      .default(8547)
+      .describe(
+        'Layer 1 by one of `network.l1_rpc_urls`, on the Database+Sync server, for the nodes of the deployment; unused without them',
+      ),
   }),
   state_db: section('Server options of the state database', {
     max_connections: types.connections
