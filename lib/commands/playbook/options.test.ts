@@ -24,6 +24,7 @@ test('defaults', () => {
     plan: undefined,
     report: undefined,
     breakLock: false,
+    wait: undefined,
     yes: false,
     json: false,
     quiet: false,
