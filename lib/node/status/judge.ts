@@ -79,6 +79,13 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
     ...state.otherCollations.map((words) =>
       note('other-collation', 'state-db', `${words}: indexes on text may miss rows`),
     ),
+    ...(state.secondLogins ?? []).map((role) =>
+      note(
+        'rotation',
+        'passwords',
+        `a rotation of passwords is half done, ${role} may log in: deploy ends it`,
+      ),
+    ),
     ...judgeDisks(state, expected),
     ...judgeClock(state),
   ];
