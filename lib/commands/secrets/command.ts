@@ -8,6 +8,7 @@ import { newPassword } from '../../engine/secret/password.ts';
 import {
   changeSecretValues,
   parseSecretValues,
+  refuseCommentsBeside,
   type SecretValues,
 } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
@@ -96,6 +97,7 @@ async function edit(task: Task): Promise<void> {
     if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
       task.values(text);
+      refuseCommentsBeside(text, file);
       await write(store, text, around, lock);
       return around.say(`wrote ${file}`);
     } catch (error) {

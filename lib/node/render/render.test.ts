@@ -244,7 +244,7 @@ test('another password changes the programs that log in with it, and no database
   const changes = ['state', 'pool', 'prover'].map(
     (store) => [['vars', 'credentials', store, 'password'], `file:${file}`] as const,
   );
-  const [was, is] = [await rendered('db-1'), await rendered('db-1', changes)];
+  const [was, is] = [await rendered('db-1', []), await rendered('db-1', changes)];
   const differs = (['state-db', 'pool-db', 'prover', 'sync'] as const).filter(
     (name) => was.services[name]?.configHash !== is.services[name]?.configHash,
   );
