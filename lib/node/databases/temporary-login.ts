@@ -18,7 +18,7 @@ import { sqlLiteral } from './postgres.ts';
 /**
  * PostgreSQL keeps one password for a role. So that no server is without a valid one while they
  * change one after the other, each role gets a second login for that time, with the new password
- * and the same rights (docs/reasons.md, "Why does a rotation take a second login").
+ * and the same rights (docs/reasons.md has what was rejected).
  */
 export const temporaryUser = (of: Login['of']): string => `rpc_node_${of}_next`;
 
