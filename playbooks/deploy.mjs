@@ -43,6 +43,19 @@ await runPlaybook(
       roles: await roles(...serverRoles, 'next-version'),
       ...rolling,
     }),
+    // A rotation of passwords: every server moves to second logins, before the usual ones change.
+    play('second logins', { hosts: 'database', roles: await roles('second-logins') }),
+    play('servers use second logins', {
+      hosts: 'database,rpc',
+      roles: await roles('temporary-logins'),
+      needs: ['second logins'],
+      ...rolling,
+    }),
+    play('new passwords', {
+      hosts: 'database,rpc',
+      roles: await roles('new-passwords'),
+      needs: ['servers use second logins'],
+    }),
     // A change of the node's version: no container reads a configuration or a database of the
     // other one.
     play('former version', {
@@ -94,6 +107,11 @@ await runPlaybook(
       roles: await roles('replica-firewall'),
       needs: ['RPC servers'],
       optional: true,
+    }),
+    play('no second logins', {
+      hosts: 'database,rpc',
+      roles: await roles('no-second-logins'),
+      needs: ['RPC servers'],
     }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
     play('backups', {

@@ -8,6 +8,7 @@ import type { Resource, Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
+import { Secret } from '../lib/engine/secret/secret.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { startingFromFiles } from '../lib/node/testing/physical-manifest.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
@@ -84,6 +85,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'state-db': ['database'],
   'switch-from': ['replica'],
   'switch-to': ['database'],
+  'second-logins': ['database'],
   sync: ['database'],
   'take-snapshot': ['database'],
   verify: ['rpc'],
@@ -108,13 +110,27 @@ const roleNames = readdirSync(new URL('../roles', import.meta.url))
 
 const mounts = [aMount('/', { source: '/dev/vda1', size: 9e11 })];
 
+/** Passwords that are being changed: only then some roles have resources. */
+function inRotation(vars: Variables): Variables {
+  const former = new Secret('former.Pw~5');
+  const rotated = <T extends { readonly password: Secret }>(each: T) => ({
+    ...each,
+    password: new Secret(each.password.reveal(), former),
+  });
+  const { state, pool, prover } = vars.credentials;
+  return {
+    ...vars,
+    credentials: { state: rotated(state), pool: rotated(pool), prover: rotated(prover) },
+  };
+}
+
 /** New resources of a role, on each group of hosts that has it. */
 async function resourcesOf(name: string): Promise<Resource[]> {
   const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
   const onGroup = async (group: Group) => {
     const own = name === 'layer1' ? [...changes, ...severalOfLayer1] : changes;
     const context = await contextOf({ group, changes: own, facts: { mounts } });
-    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
+    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : inRotation(context.vars);
     return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };
   return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();

@@ -8,6 +8,7 @@ import { newPassword } from '../../engine/secret/password.ts';
 import {
   changeSecretValues,
   parseSecretValues,
+  refuseCommentsBeside,
   type SecretValues,
 } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
@@ -16,7 +17,6 @@ import { didYouMean } from '../../engine/text/suggest.ts';
 import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
-import { howToChange } from '../../node/inventory/password-change.ts';
 import { editPrivately } from './editor.ts';
 import { type SecretsOptions, secretsOptions, secretsOptionsOf, secretsPage, verbs } from './options.ts';
 import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
@@ -97,6 +97,7 @@ async function edit(task: Task): Promise<void> {
     if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
       task.values(text);
+      refuseCommentsBeside(text, file);
       await write(store, text, around, lock);
       return around.say(`wrote ${file}`);
     } catch (error) {
@@ -149,7 +150,7 @@ async function rotate(task: Task): Promise<void> {
     throw new Problem(
       `the previous value of ${again.join(', ')} is still kept: a database may still use it`,
       {
-        hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
+        hint: `when a deploy has changed it and has converged: ${task.command('rotate --done')}`,
       },
     );
   }
@@ -160,9 +161,18 @@ async function rotate(task: Task): Promise<void> {
   await write(store, text, around);
   for (const name of names) around.say(`new ${name}; the previous value is kept under previous`);
   const chosen = passwords.filter(({ name }) => names.includes(name));
-  const used = chosen.filter(({ roles }) => roles.length > 0);
-  if (used.length > 0) around.say(['', ...howToChange(used, options.inventory, task.command)].join('\n'));
+  if (chosen.some(({ isUsed }) => isUsed)) around.say(['', ...nextSteps(task)].join('\n'));
   sayUnusedPasswords(chosen, task);
+}
+
+/** What follows a rotation: a deploy changes the passwords where they are used. */
+function nextSteps({ options, command }: Task): readonly string[] {
+  return [
+    '1. Deploy all servers, which changes the passwords in the databases and on every server. Where CI deploys, commit the file first:',
+    `     npx zx playbooks/deploy.mjs --inventory ${shellWord(options.inventory)}`,
+    '2. When that has converged, remove the previous ones:',
+    `     ${command('rotate --done')}`,
+  ];
 }
 
 async function forget({ around, options }: Task, store: Store, { previous }: SecretValues): Promise<void> {
@@ -192,7 +202,7 @@ function sayUnusedPasswords(passwords: readonly DatabasePassword[], { around, co
   const start = ['', 'The inventory does not use them yet. Write there:'];
   const end = `Where databases exist already, keep their passwords: put them in by
   ${command('edit')}
-or change them as after a rotation: docs/secrets.md`;
+and rotate them afterwards: docs/secrets.md`;
   around.say([...start, ...lines, end].join('\n'));
 }
 
