@@ -341,12 +341,6 @@ local function quoted(text)
   return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
 end
 
--- Messages of WebSockets that this process has refused.
-local function refused_messages()
-  local entry = core.proxies.refused_messages.stktable:lookup("all")
-  return entry and entry.gpc0 or 0
-end
-
 -- Who may serve, and why not, as JSON.
 core.register_service("fleet", "http", function(applet)
   local list = {}
@@ -358,7 +352,7 @@ core.register_service("fleet", "http", function(applet)
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
   local body = string.format('{"judged":%s,"configuration":%s,"refused_messages":%d,"hosts":[%s]}\n',
-    judged and "true" or "false", quoted(configuration), refused_messages(), table.concat(list, ","))
+    judged and "true" or "false", quoted(configuration), figures.refused_messages(), table.concat(list, ","))
   applet:set_status(200)
   applet:add_header("content-type", "application/json")
   applet:add_header("content-length", tostring(#body))
