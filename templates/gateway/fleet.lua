@@ -15,6 +15,8 @@ local period, patience, silence, longest_wait = 1, 0.8, 3, 3
 local turn_reason = "its turn in a run"
 -- For how long a WebSocket waits for the end of the first turn, and after its turn a host is one that no turn of this run takes out again.
 local turn_patience, renewed_for = 30, 600
+-- Between two questions to a host on behalf of clients that wait for a block.
+local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
 -- Both backends have the same servers.
@@ -61,6 +63,17 @@ local function ask(host, block)
   if height and hash then return height, hash end
   if status ~= "200" then return nil, "answers HTTP " .. status end
   return nil, answer:find('"error"', 1, true) and "answers an error" or "has no block " .. block
+end
+
+-- Asks a host for its height between two rounds, for a client that waits for it.
+local function look_again(host)
+  if host.busy or host.looking or now() - (host.looked or 0) < pause then return end
+  host.looking = true
+  core.register_task(function()
+    local height, hash = ask(host, "latest")
+    if height and height > (host.height or 0) then host.height, host.hash, host.seen = height, hash, now() end
+    host.looking, host.looked = false, now()
+  end)
 end
 
 -- Runs a job for each host at the same time, and waits for them, but not long. A host with an unfinished job gets no second one.
@@ -309,6 +322,7 @@ core.register_action("place", { "http-req" }, function(txn)
   end
   if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
   local went_back = false
+  local keeps = host ~= nil
   while not host do
     host = next_host(floor, heavy)
     if not host then
@@ -317,23 +331,39 @@ core.register_action("place", { "http-req" }, function(txn)
         went_back = highest() < floor
         floor = 0
       else
-        core.msleep(50)
+        -- What a host has shown is often newer than the last round.
+        for _, each_host in ipairs(hosts) do
+          if each_host.serving and is_for(each_host, heavy) then look_again(each_host) end
+        end
+        core.msleep(20)
       end
     end
   end
   if went_back then txn:set_var("txn.went_back", host.height) end
+  if not keeps and not heavy then txn:set_var("txn.moves_to", tonumber(host.id)) end
   txn:set_var("txn.host", host.name)
 end, 0)
 
--- Waits until the host that has answered has the block that its client was shown by another one: that is then its height.
+-- For an answer below the height that its client was shown. It becomes that height at once where another host has shown it: the next
+-- request goes there. Otherwise it waits until the host that has answered has the block. Where no host has it, the chain has gone back.
 core.register_action("catch_up", { "http-res" }, function(txn)
   local limit = now() + longest_wait
   local seen, served = txn:get_var("txn.seen"), txn:get_var("txn.served")
+  local shown_by = by_id[tostring(txn:get_var("txn.had"))]
+  local caught_up = served == txn:get_var("txn.host") and shown_by and shown_by.serving and shown_by.name ~= served
   for _, host in ipairs(hosts) do
-    if host.name == served then
-      while host.height < seen and now() < limit do core.msleep(50) end
-      if host.height >= seen then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
+    if host.name == served and not caught_up then
+      while host.height < seen and now() < limit do
+        look_again(host)
+        core.msleep(20)
+      end
+      caught_up = host.height >= seen
     end
+  end
+  if caught_up then
+    txn:set_var("txn.caught_up", string.format("0x%x", seen))
+  elseif highest() < seen then
+    txn:set_var("txn.lowered", true)
   end
 end, 0)
 
