@@ -172,7 +172,8 @@ local function judge()
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
-    host.silent = not host.seen or now() - host.seen >= silence
+    -- Nobody listens there: no need to wait for more rounds.
+    host.silent = host.refused or not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
     else
@@ -271,6 +272,21 @@ local function highest()
   return best(list)
 end
 
+-- The same, asked now.
+local function highest_now()
+  local limit = now() + 0.3
+  for _, host in ipairs(hosts) do
+    if host.serving then look_again(host) end
+  end
+  local looks
+  repeat
+    core.msleep(10)
+    looks = false
+    for _, host in ipairs(hosts) do looks = looks or host.looking end
+  until not looks or now() >= limit
+  return highest()
+end
+
 -- Connections and requests that a host has now.
 local function sessions_of(host)
   local sessions = 0
@@ -316,6 +332,7 @@ core.register_action("place", { "http-req" }, function(txn)
   -- HAProxy gives a number for a truth.
   local heavy = txn:get_var("txn.heavy") ~= nil
   if host and not is_for(host, heavy) then host = nil end
+  if not host and txn:get_var("txn.forgot") then floor = math.max(floor, highest_now()) end
   if host and not host.serving then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil

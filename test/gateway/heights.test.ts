@@ -19,6 +19,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
     return Number(JSON.parse(text).result);
   };
 
+  const contextOf = (most_behind: number) =>
+    gatewayContext(Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }])), {
+      most_behind,
+    });
   /** The host of the client at 127.0.0.1. */
   const ownHost = async () => {
     const { text } = await get({ port: ports.http, body: { ...question, method: 'who' } });
@@ -30,8 +34,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
   beforeEach(async () => {
     hosts = names.map((name, at) => rpcHost(name, `127.0.7.${at + 1}`, rpcPorts));
     await Promise.all(hosts.map((host) => host.start()));
-    const rpc = Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }]));
-    gateway = await startGateway(await gatewayContext(rpc, { most_behind: 5 }));
+    gateway = await startGateway(await contextOf(5));
   });
   afterEach(async () => {
     await gateway?.kill();
@@ -118,6 +121,24 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
     }
     agent.destroy();
     expect(lower).toEqual([]);
+  });
+
+  test('a request on a connection from before a reload shows no lower height', async () => {
+    const agents = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const ask = (agent: Agent, client: number, method = 'eth_blockNumber') =>
+      get({ port: ports.http, body: { ...question, method }, agent, from: `127.0.8.${client + 1}` });
+    await Promise.all(agents.map((agent, client) => ask(agent, client)));
+    await gateway.reload(await contextOf(6));
+    await sleep(2500);
+    // Only one host has the newest block, and the gateway has not asked it yet.
+    const ahead = named('rpc-2');
+    await until(async () => (await gateway.fleet()).hosts.every(({ serves: does }) => does), 'all serve', 30);
+    ahead.height += 2;
+    const answers = await Promise.all(agents.map((agent, client) => ask(agent, client)));
+    expect(answers.map(({ text }) => Number(JSON.parse(text).result))).toEqual(
+      agents.map(() => ahead.height),
+    );
+    for (const agent of agents) agent.destroy();
   });
 
   test('where the chain itself has gone back, clients get its height after a time', async () => {

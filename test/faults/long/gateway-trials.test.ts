@@ -170,7 +170,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('Gateway trials', () => {
       if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
       return JSON.parse(text).result.host as string;
     };
-    const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+    let agent = new Agent({ keepAlive: true, maxSockets: 64 });
     const all = async () => {
       while (sent < 100_000) {
         sent += 1;
@@ -193,6 +193,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('Gateway trials', () => {
     await sleep(8000);
     await load.end();
     const kept = await clientsIn(gateway);
+    // A connection of before the reload is answered by the process of before, which has forgotten them.
+    agent.destroy();
+    agent = new Agent({ keepAlive: true, maxSockets: 64 });
     const has = await Promise.all(sample.map(one));
     agent.destroy();
     const same = has.filter((host, at) => host === had[at]).length;
