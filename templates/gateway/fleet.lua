@@ -384,6 +384,13 @@ core.register_action("catch_up", { "http-res" }, function(txn)
   end
 end, 0)
 
+-- For a height of a provider below the one that its client was shown. A little below, it is shown again; far below, the provider has
+-- another chain or none, and its client has to know.
+core.register_action("keep_height", { "http-res" }, function(txn)
+  local seen, height = txn:get_var("txn.seen"), txn:get_var("txn.height")
+  if height > 0 and seen - height <= most_behind then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
+end, 0)
+
 local function quoted(text)
   return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
 end
