@@ -10,6 +10,7 @@ const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
 export const pages = [
   { file: 'docs/faults-input.md', has: /^(Awkward|Hostile|Shell|Dependencies)/ },
   { file: 'docs/faults-data.md', has: /snapshot|restore|download|Backups|switch|rewind|Metrics/ },
+  { file: 'docs/faults-gateway.md', has: /gateway/ },
   { file: 'docs/faults.md', has: /^/ },
 ];
 

@@ -240,9 +240,7 @@ test.each<[string, Changes, string[]]>([
   [
     'methods of which none is left',
     [[['vars', 'gateway', 'methods'], { allow: ['eth_call', 'eth_get*'], deny: ['ETH_*'] }]],
-    [
-      'gateway.methods offers nothing: deny has all that allow has (leave out of deny what clients may use)',
-    ],
+    ['gateway.methods offers nothing: deny has all that allow has (leave out of deny what clients may use)'],
   ],
   [
     'a method with two limits',

@@ -34,7 +34,7 @@ function memory({ pid }: Gateway): number {
 }
 
 /** Figures of a gateway in front of three RPC hosts; clients and hosts are one program of Node.js. */
-describe.skipIf(!existsSync('/usr/sbin/haproxy'))('Gateway trials', () => {
+describe.skipIf(!existsSync('/usr/sbin/haproxy'))('a gateway under load', () => {
   let hosts: RpcHost[];
   let gateways: Gateway[];
   let growth: NodeJS.Timeout;
