@@ -15,6 +15,8 @@ local period, patience, silence, longest_wait = 1, 0.8, 3, 3
 local turn_reason = "its turn in a run"
 -- For how long a WebSocket waits for the end of the first turn, and after its turn a host is one that no turn of this run takes out again.
 local turn_patience, renewed_for = 30, 600
+-- After its start HAProxy gets the table of clients from the process of before, or from another gateway.
+local learns_for = 10
 -- Between two questions to a host on behalf of clients that wait for a block.
 local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
@@ -64,6 +66,8 @@ local function ask(host, block)
   if status ~= "200" then return nil, "answers HTTP " .. status end
   return nil, answer:find('"error"', 1, true) and "answers an error" or "has no block " .. block
 end
+
+local began = now()
 
 -- Asks a host for its height between two rounds, for a client that waits for it.
 local function look_again(host)
@@ -332,7 +336,7 @@ core.register_action("place", { "http-req" }, function(txn)
   -- HAProxy gives a number for a truth.
   local heavy = txn:get_var("txn.heavy") ~= nil
   if host and not is_for(host, heavy) then host = nil end
-  if not host and txn:get_var("txn.forgot") then floor = math.max(floor, highest_now()) end
+  if not host and (txn:get_var("txn.forgot") or now() - began < learns_for) then floor = math.max(floor, highest_now()) end
   if host and not host.serving then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
