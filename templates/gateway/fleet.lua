@@ -48,6 +48,8 @@ local function ask(host, block)
   socket:settimeout(5)
   host.connecting = now()
   host.refused = not socket:connect(host.address, host.port)
+  -- A busy host may not answer; one where nobody listens says so.
+  host.closed = host.refused and now() - host.connecting < patience
   host.connecting = nil
   if host.refused then
     socket:close()
@@ -177,7 +179,7 @@ local function judge()
     host.fault, host.forked = nil, false
     host.drained = drained(host)
     -- Nobody listens there: no need to wait for more rounds.
-    host.silent = host.refused or not host.seen or now() - host.seen >= silence
+    host.silent = host.closed or not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
     else
