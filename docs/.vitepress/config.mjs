@@ -88,6 +88,7 @@ export default defineConfig({
           page('Faults of a run', '/faults'),
           page('Faults of hosts', '/faults-hosts'),
           page('Faults of data', '/faults-data'),
+          page('Gateways under load', '/faults-gateway'),
           page('Faults of input and hosts', '/faults-input'),
           page('Wrong input', '/wrong-input'),
           page('Wrong command lines', '/wrong-commands'),

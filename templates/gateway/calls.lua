@@ -182,8 +182,13 @@ local function id_of(list)
   return find(id, "^%-?%d+$") and id or id:match('^"[%w_.-]*"$') or "null"
 end
 
+local matches, heavy
+
+-- What is refused is heavy where its first call is.
 local function refusal(list, kind, code, message, ...)
-  return nil, { kind = kind, id = list and id_of(list) or "null", code = code, message = string.format(message, ...) }
+  local first = list and list[1] and list[1].method
+  return nil, { kind = kind, id = list and id_of(list) or "null", code = code, message = string.format(message, ...),
+    heavy = first and matches(heavy, first:lower()) }
 end
 
 -- Names of methods, in which * stands for any characters, as patterns of Lua. The node knows a method in one case alone.
@@ -193,7 +198,7 @@ local function patterns(names)
   return list
 end
 
-local function matches(list, method)
+function matches(list, method)
   for _, pattern in ipairs(list) do
     if find(method, pattern) then return true end
   end
@@ -204,7 +209,7 @@ for _, who in pairs(rules.keys) do
   who.allows, who.denies = who.allow and patterns(who.allow), patterns(who.deny)
 end
 for _, limit in ipairs(rules.limits) do limit.patterns = patterns({ limit.method }) end
-local heavy = patterns(rules.heavy)
+heavy = patterns(rules.heavy)
 
 -- The first method of a list that a client may not use, or nil.
 local function forbidden(list, who)

@@ -16,6 +16,7 @@ const notRun = 'not run';
 
 /** The pages with the tables. A suite is on the first whose pattern its title has. */
 export const pages = [
+  { file: 'docs/faults-gateway.md', has: /^A gateway under load/ },
   { file: 'docs/faults-input.md', has: /^(Awkward|Hostile|Shell|Dependencies)/ },
   {
     file: 'docs/faults-data.md',

@@ -35,7 +35,7 @@ const roomForHeaders = 42_144;
  * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
-  const scripts = ['fleet.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
+  const scripts = ['fleet.lua', 'figures.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
     path: `${gatewayFolder}/${name}`,
     content: template(name),
   }));
