@@ -5,7 +5,7 @@
 
 calls = {}
 
-local byte, find, sub = string.byte, string.find, string.sub
+local byte, find, gmatch, sub = string.byte, string.find, string.gmatch, string.sub
 local quote, comma, colon, backslash = 34, 44, 58, 92
 local open_list, close_list, open_object, close_object = 91, 93, 123, 125
 -- Go ends at 10,000.
@@ -176,6 +176,14 @@ function calls.read(body)
   return list
 end
 
+-- The calls of a batch that HAProxy has found canonical (lib/node/gateway/plain-calls.ts): each has its one method, and nothing else looks
+-- like that field.
+function calls.skim(body)
+  local list = { is_batch = true }
+  for method in gmatch(body, '"method"[ \t\r\n]*:[ \t\r\n]*"([%w_]+)"') do list[#list + 1] = { method = method, id = "null" } end
+  return list
+end
+
 -- The id of a call that an error answers, as JSON: null for a batch, and for an id that is no number and no short text.
 local function id_of(list)
   local id = not list.is_batch and list[1].id or "null"
@@ -245,8 +253,8 @@ end
 -- Judges a body. `count(index, number, most)` counts calls of the client, and returns how many they are in a second, with these.
 -- `key` is the name of the client's API key, if it has one. A monitor may ask for the newest block, whatever is offered. Returns the calls and their id, and whether one of them is heavy; or nil,
 -- and what refuses them: kind, code and message of the error, and id.
-function calls.judge(body, key, count, is_monitor)
-  local list, who = calls.read(body), rules_of(key)
+function calls.judge(body, key, count, is_monitor, is_canonical)
+  local list, who = is_canonical and calls.skim(body) or calls.read(body), rules_of(key)
   if not list then return refusal(nil, "unreadable", -32700, "this is not a JSON-RPC request") end
   list.id = id_of(list)
   if #list > who.batch then
