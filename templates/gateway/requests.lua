@@ -8,7 +8,7 @@ core.register_action("judge", { "http-req" }, function(txn)
   if body == "" then
     list, refusal = calls.without_body(key, count)
   else
-    list, refusal = calls.judge(body, key, count, txn:get_var("txn.monitor") ~= nil, txn:get_var("txn.canonical") ~= nil)
+    list, refusal = calls.judge(body, key, count, txn:get_var("txn.monitor") ~= nil)
   end
   txn:set_var("txn.judged", true)
   txn:set_var("txn.id", (list or refusal).id)

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { plainBatch, plainCall } from '../../lib/node/gateway/plain-calls.ts';
+import { plainBatch, plainCall, plainMap } from '../../lib/node/gateway/plain-calls.ts';
 
 /**
  * Reads each body of a file, and writes the methods that it found, and whether HAProxy's expressions
@@ -16,7 +16,6 @@ import { plainBatch, plainCall } from '../../lib/node/gateway/plain-calls.ts';
  * and regular expressions run.
  */
 const reader = (folder: string) => `
-  local plain_call, plain_batch = Map.new("${folder}/call", Map._reg), Map.new("${folder}/batch", Map._reg)
   local bodies = io.open("${folder}/bodies", "rb"):read("a")
   local out, at = io.open("${folder}/found", "wb"), 1
   local function write(list)
@@ -28,8 +27,10 @@ const reader = (folder: string) => `
     body, at = string.unpack("<s4", bodies, at)
     local list = calls.read(body)
     write(list)
-    out:write(plain_call:lookup(body) and "1" or "0")
-    write(plain_batch:lookup(body) and calls.skim(body) or nil)
+    local plain = calls.plain(body)
+    out:write(plain and not plain.is_batch and "1" or "0")
+    write(plain)
+    out:write(string.pack("<s4", plain and plain[1].id or ""))
   end
   out:close()`;
 
@@ -37,8 +38,10 @@ interface Found {
   /** As calls.lua reads them; undefined for a refused body. */
   readonly methods: string[] | undefined;
   readonly isPlainCall: boolean;
-  /** Of a plain batch. */
-  readonly plainBatch: string[] | undefined;
+  /** Of a plain call or batch. */
+  readonly plain: string[] | undefined;
+  /** Of a plain call, as JSON. */
+  readonly id: string;
 }
 
 async function readByGateway(bodies: readonly Buffer[]): Promise<Found[]> {
@@ -51,13 +54,11 @@ async function readByGateway(bodies: readonly Buffer[]): Promise<Found[]> {
   };
   await writeFile(join(folder, 'bodies'), Buffer.concat(bodies.flatMap((body) => [length(body), body])));
   await writeFile(join(folder, 'reader.lua'), reader(folder));
-  // A blank ends the key of a map.
-  const inMap = (pattern: string) => `${pattern.replaceAll('[ \\t', '[\\x20\\t')} yes\n`;
-  await writeFile(join(folder, 'call'), inMap(plainCall));
-  await writeFile(join(folder, 'batch'), inMap(plainBatch));
+  await writeFile(join(folder, 'plain-call.map'), plainMap(plainCall));
+  await writeFile(join(folder, 'plain-batch.map'), plainMap(plainBatch));
   const calls = fileURLToPath(new URL('../../templates/gateway/calls.lua', import.meta.url));
   await writeFile(join(folder, 'rules.lua'), 'rules = { keys = {}, limits = {}, heavy = {} }');
-  const settings = `global\n  lua-load ${folder}/rules.lua\n  lua-load ${calls}\n  lua-load ${folder}/reader.lua\n
+  const settings = `global\n  default-path config\n  lua-load ${folder}/rules.lua\n  lua-load ${calls}\n  lua-load ${folder}/reader.lua\n
     listen none\n  mode http\n  timeout client 1s\n  timeout server 1s\n  timeout connect 1s\n  bind unix@${folder}/none\n`;
   await writeFile(join(folder, 'haproxy.cfg'), settings);
   await promisify(execFile)('haproxy', ['-c', '-f', join(folder, 'haproxy.cfg')]);
@@ -80,7 +81,7 @@ async function readByGateway(bodies: readonly Buffer[]): Promise<Found[]> {
     at += 1;
     return found.toString('latin1', at - 1, at) === '1';
   };
-  return bodies.map(() => ({ methods: list(), isPlainCall: flag(), plainBatch: list() }));
+  return bodies.map(() => ({ methods: list(), isPlainCall: flag(), plain: list(), id: text() }));
 }
 
 /**
@@ -278,13 +279,15 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('calls of a body', () => {
     const bodies = fc.sample(nearlyPlain, { numRuns: 20_000, seed: 35 });
     const found = await readByGateway(bodies);
     const single = bodies.filter((_, at) => found[at]?.isPlainCall);
-    const batches = found.filter(({ plainBatch }) => plainBatch);
-    const wrong = found.flatMap(({ methods, isPlainCall, plainBatch }, at) => {
-      const json = isPlainCall || plainBatch ? JSON.parse(String(bodies[at])) : undefined;
+    const batches = found.filter(({ isPlainCall, plain }) => plain && !isPlainCall);
+    const wrong = found.flatMap((each, at) => {
+      if (!each.plain) return [];
+      const json = JSON.parse(String(bodies[at]));
       const isRight =
-        (!isPlainCall || (methods?.length === 1 && json.method === methods[0])) &&
-        (!plainBatch || (Array.isArray(json) && JSON.stringify(plainBatch) === JSON.stringify(methods)));
-      return isRight ? [] : [{ body: String(bodies[at]), methods, isPlainCall, plainBatch }];
+        JSON.stringify(each.plain) === JSON.stringify(each.methods) &&
+        Array.isArray(json) === !each.isPlainCall &&
+        (!each.isPlainCall || each.id === String(json.id ?? null));
+      return isRight ? [] : [{ body: String(bodies[at]), ...each }];
     });
     expect(wrong).toEqual([]);
     expect([single.length, batches.length].map((count) => count > 1500)).toEqual([true, true]);
@@ -315,7 +318,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('calls of a body', () => {
     ['lists in five others', '{"method":"eth_call","params":[[[[[]]]]]}', undefined],
   ])('plain for HAProxy: %s', async (_, text, kind) => {
     const [found] = await readByGateway([Buffer.from(text)]);
-    const batch = found?.plainBatch ? 'batch' : undefined;
+    const batch = found?.plain ? 'batch' : undefined;
     expect(found?.isPlainCall ? 'call' : batch).toBe(kind);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Regular expressions (PCRE2) of what HAProxy judges without the reader of templates/gateway/calls.lua.
  * A body that matches is read by that one in the same way: no escapes, each field of a call once,
- * by its exact name, and no field called method in the parameters. All other bodies go to the reader.
+ * by its exact name, and no field called method or id in the parameters. All other bodies go to the reader.
  */
 const blank = '[ \\t\\r\\n]*+';
 const text = '"[^"\\\\\\x00-\\x1f]*+"';
@@ -33,7 +33,7 @@ const field = fields
 
 const parts = [
   ['text', text],
-  ['key', `(?!"method")(?&text)${blank}:${blank}`],
+  ['key', `(?!"(?:method|id)")(?&text)${blank}:${blank}`],
   ['scalar', `true|false|null|${number}`],
   ['in0', '(?&text)|(?&scalar)'],
   ...depths.map((name, at) => [name, nested(`(?&in${at})`)]),
@@ -47,3 +47,6 @@ export const plainCall = `${definitions}^${blank}(?&call)${blank}\\z`;
 
 /** A batch of one call or more. */
 export const plainBatch = `${definitions}^${blank}\\[${blank}(?&call)${blank}(?>,${blank}(?&call)${blank})*+\\]${blank}\\z`;
+
+/** A file for HAProxy's maps by regular expressions, in which a blank ends an expression. */
+export const plainMap = (pattern: string): string => `${pattern.replaceAll('[ ', '[\\x20')} yes\n`;

@@ -1,7 +1,7 @@
 import { basename } from 'node:path/posix';
 import type { Variables } from '../variables/variables.ts';
 import { requestsFile } from './paths.ts';
-import { plainBatch, plainCall } from './plain-calls.ts';
+import { plainCall } from './plain-calls.ts';
 
 type Gateway = Pick<Variables['gateway'], 'clients' | 'methods' | 'keys'>;
 
@@ -38,7 +38,6 @@ export function plainRules(gateway: Gateway) {
   ];
   return {
     plain_call: plainCall,
-    plain_batch: plainBatch,
     plain_methods: lines.map((line) => `    ${line}`).join('\n'),
   };
 }

@@ -19,6 +19,7 @@ import {
   requestsFile,
   servingFile,
 } from './paths.ts';
+import { plainBatch, plainCall, plainMap } from './plain-calls.ts';
 import { plainRules, requestsOfKeys } from './plain-rules.ts';
 import { rulesFile } from './rules.ts';
 
@@ -55,7 +56,15 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
   const values = valuesOf(context);
   const serving = { path: servingFile, content: '# Filled by fleet.lua, in memory alone.\n' };
   const requests = requestsOfKeys(context.vars.gateway);
-  const maps = [serving, ...(requests === '' ? [] : [{ path: requestsFile, content: requests }])];
+  const expressions = [
+    { path: `${gatewayFolder}/plain-call.map`, content: plainMap(plainCall) },
+    { path: `${gatewayFolder}/plain-batch.map`, content: plainMap(plainBatch) },
+  ];
+  const maps = [
+    serving,
+    ...expressions,
+    ...(requests === '' ? [] : [{ path: requestsFile, content: requests }]),
+  ];
   const plain = [...scripts, rules, ...maps];
   const secrets = secretFiles(context.vars.gateway);
   const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...plain.map(({ content }) => content)];
