@@ -8,6 +8,7 @@ async function filesOf(gateway: object, rpc: Readonly<Record<string, object>> = 
   const inventory = await labDeployment([
     [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }],
     [['vars', 'gateway'], gateway],
+    [['vars', 'state_db', 'max_connections'], 2000],
     ...Object.entries(rpc).map(([name, host]) => [['groups', 'rpc', name], host] as const),
   ]);
   const { hosts } = await loadDeployment(inventory);
