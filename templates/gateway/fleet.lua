@@ -28,6 +28,9 @@ local hosts, by_id = {}, {}
 local judged = false
 local turn = 0
 
+-- Hosts that serve usual methods, by their ids.
+local serving = "serving.map"
+
 local function now()
   local time = core.now()
   return time.sec + time.usec / 1000000
@@ -206,6 +209,11 @@ local function judge()
   end
 end
 
+-- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
+local function is_for(host, heavy)
+  return (rules.heavy_hosts[host.name] or false) == heavy
+end
+
 -- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut, and the WebSockets of one with
 -- another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
@@ -218,6 +226,12 @@ local function enact(host)
   host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
   if host.serving == was then return end
+  -- HAProxy itself sends a client to the host that it had, if that is in the map.
+  if host.serving and is_for(host, false) then
+    core.set_map(serving, host.id, host.name)
+  else
+    core.del_map(serving, host.id)
+  end
   for _, name in ipairs(backends) do
     local server = core.backends[name].servers[host.name]
     if host.serving then
@@ -254,11 +268,6 @@ core.register_task(function()
     core.msleep(math.max(50, math.floor((started + period - now()) * 1000)))
   end
 end)
-
--- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
-local function is_for(host, heavy)
-  return (rules.heavy_hosts[host.name] or false) == heavy
-end
 
 -- The next host in turn that serves, at a height or above; with `since`, only one whose own turn in a run has ended after that.
 local function next_host(height, heavy, since)
