@@ -199,7 +199,7 @@ fetch_file() {
     [ "$result" = 3 ] || return "$result"
     restarts=$((restarts + 1))
     if [ "$restarts" -ge 10 ]; then
-      echo "$1 breaks off at $have of ${3:-an unknown number of} bytes, again and again, and its server sends it from the beginning only" >&2
+      echo "$1 breaks off at $(stat -c %s "$4") of ${3:-an unknown number of} bytes, again and again, and its server sends it from the beginning only" >&2
       return 1
     fi
     rm -f "$4"

@@ -358,11 +358,17 @@ test.each(
     const address = `/busy-${count}-${encodeURIComponent(header)}`;
     server.serve(address, {
       content,
-      failing: { status: 429, times: 4, headers: { 'retry-after': header } },
+      // Each connection is told so four times.
+      failing: { status: 429, times: 4 * count, headers: { 'retry-after': header } },
     });
     const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
     expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
-    expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
+    const pauses = readFileSync(join(folder, 'data', 'pauses'), 'utf8')
+      .trim()
+      .split('\n');
+    expect(pauses.slice(1)).toContain(pause);
+    // The attempts alone ask for at most nine.
+    expect(Math.max(...pauses.map(Number))).toBeLessThanOrEqual(Math.max(9, Number(pause)));
     rmSync(join(folder, 'data', 'pauses'));
     expectWhole();
   },
@@ -401,11 +407,11 @@ test('a server that stays silent is given up', async () => {
   server.serve('/mute', { content, breaking: { times: 1e9, how: 'mute' } });
   const mute = {
     '--speed-time 60': '--speed-time 1',
-    '"$tries" -lt 10': '"$tries" -lt 2',
+    '"$tries" -ge 10': '"$tries" -ge 2',
   };
   const { code, words } = await run('/mute', { instead: mute });
   expect(code).toBe(1);
-  expect(words).toMatch(/\/mute breaks off at \d+ of \d+ bytes: Operation too slow.* \(HTTP 206\)\n$/);
+  expect(words).toMatch(/\/mute breaks off at \d+ of \d+ bytes: Operation too slow.* \(HTTP \d+\)\n$/);
 });
 
 test('a wrong SHA-256 is reported with both hashes, and the file is not put in place', async () => {
@@ -524,7 +530,7 @@ test.each([1, connections])(
     expect(statSync(`${part}.of`).mode & 0o777).toBe(0o600);
     await kill(child);
     expect(noted()).toMatch(/^curl .*--head/m);
-    expect(noted()).toMatch(count === 1 ? /^curl .*--speed-limit/m : /^curl .*--range/m);
+    expect(noted()).toMatch(count === 1 ? /--speed-limit/ : /--range \d+-\d+/);
     server.serve(address, { content, failing: { status: 404, times: 1e9 } });
     const missing = await run(address, { connections: count, env });
     expect(missing.words).toContain(`${server.url('/signed')} answers 404\n`);
@@ -596,7 +602,7 @@ test.each([
   await cutOff(address, content.length / 10, { connections: first });
   expect(existsSync(`${part}.got`)).toBe(first > 1);
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
-  await cutOff(address, content.length / 10, { connections: then });
+  await cutOff(address, content.length / 10, { connections: then }, 3500);
   server.serve(address, { content, etag: '"1"' });
   const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });

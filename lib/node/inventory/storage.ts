@@ -39,5 +39,5 @@ export async function readStorage(
   const { access_key, secret_key, session_token } = keys;
   if (!access_key || !secret_key || 'session_token' in keys !== (session_token !== undefined))
     return undefined;
-  return { ...s3, access_key, secret_key, session_token };
+  return { ...s3, access_key, secret_key, ...(session_token && { session_token }) };
 }
