@@ -29,8 +29,8 @@ request() {
       # It may answer 200 before it knows.
       2*:) if [ "$code" = 0 ]; then return 0; fi ;;
       404:NoSuchUpload) return 2 ;;
-      2* | 408* | 429* | 5* | 000* | *:RequestTimeout | *:SlowDown | *:XAmzContentSHA256Mismatch | *:BadDigest) ;;
-      *) refused_by_storage "$f_name" "$http" "$f_answer" >&2; return 1 ;;
+      408:* | 429:* | *:RequestTimeout | *:SlowDown | *:XAmzContentSHA256Mismatch | *:BadDigest) ;;
+      3* | 4*) refused_by_storage "$f_name" "$http" "$f_answer" >&2; return 1 ;;
     esac
     tries=$((tries + 1))
     if [ "$tries" -ge 10 ]; then

@@ -213,7 +213,7 @@ function run(script: string) {
     });
   const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, said })));
   const kill = async () => {
-    if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
     await ended;
   };
   onTestFinished(kill);
@@ -525,7 +525,14 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     rmSync(small, { recursive: true });
     mkdirSync(small);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=18m', 'tmpfs', small]);
-    onTestFinished(() => void execFileSync('sh', ['-c', `umount ${small} 2>/dev/null || :`]));
+    try {
+      await fillUp(small);
+    } finally {
+      execFileSync('umount', [small]);
+    }
+  });
+
+  async function fillUp(small: string): Promise<void> {
     const described = pieces.map((piece, at) => {
       writeFileSync(join(small, nameOf(at)), piece);
       return `{ "file": "${nameOf(at)}", "sha256": "${sumOf(piece)}", "bytes": ${piece.length}, "raw": 512 }`;
@@ -537,5 +544,5 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     execFileSync('mount', ['-o', 'remount,size=60m', small]);
     expect((await sending(server.storage()).ended).code).toBe(0);
     expect(stored()).toContain('manifest.json');
-  });
+  }
 });

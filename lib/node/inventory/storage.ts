@@ -37,7 +37,9 @@ export async function readStorage(
   });
   const keys = Object.fromEntries((await Promise.all(reading)).flat());
   const { access_key, secret_key, session_token } = keys;
+  const { endpoint, region, path_style } = s3;
   if (!access_key || !secret_key || 'session_token' in keys !== (session_token !== undefined))
     return undefined;
-  return { ...s3, access_key, secret_key, ...(session_token && { session_token }) };
+  const token = session_token && { session_token };
+  return { endpoint, region, path_style, access_key, secret_key, ...token };
 }
