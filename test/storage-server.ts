@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -89,6 +90,23 @@ export async function startStorage(parent = '/var/tmp') {
     account(access: string, role: 'user' | 'admin') {
       admin('create-user', '--access', access, '--secret', `${access}-secret`, '--role', role);
       return storage({ access_key: new Secret(access), secret_key: new Secret(`${access}-secret`) });
+    },
+    /** Lets an account list the bucket and read its files, and nothing else. */
+    allowReading(access: string) {
+      const arn = 'arn:aws:s3:::snapshots';
+      const statement = {
+        Effect: 'Allow',
+        Principal: { AWS: [access] },
+        Action: ['s3:GetObject', 's3:ListBucket'],
+        Resource: [arn, `${arn}/*`],
+      };
+      const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
+      const sum = createHash('sha256').update(policy).digest('hex');
+      execFileSync('curl', [
+        ...['--silent', '--show-error', '--fail-with-body', '--request', 'PUT', '--data', policy],
+        ...['--aws-sigv4', `aws:amz:${region}:s3`, '--user', `${root.access}:${root.secret}`],
+        ...['--header', `x-amz-content-sha256: ${sum}`, `${endpoint}/snapshots?policy=`],
+      ]);
     },
     withdraw: (access: string) => void admin('delete-user', '--access', access),
     /** Requests so far: method and path, a line each. */

@@ -7,7 +7,7 @@
 # for each file, the id of its upload and the parts that the storage has.
 #
 # Settings:
-#   FOLDER       with the snapshot
+#   FOLDER       with the snapshot, and nothing else
 #   URL, SHOWN   of the folder in the storage, with / at its end; and its name in messages
 #   KEYS         file with settings of curl that sign requests
 #   CONNECTIONS  how many files, or parts of one, are sent at the same time
@@ -99,6 +99,9 @@ trap 'exit 1' TERM INT
 # shellcheck disable=SC2034 # of fetch.sh
 SIGNING=$(cat "$KEYS") || fail 'the keys of the storage are not there any more: run it again'
 can_sign >&2 || exit 1
+# Of a run that was killed when all was sent.
+rm -rf "$FOLDER.sent"
+[ -e "$FOLDER" ] || exit 0
 [ -e "$FOLDER/manifest.json" ] || fail "$FOLDER holds no snapshot"
 mkdir -p "$notes" || fail "$notes cannot be made"
 work=$(mktemp -d -p "$notes") || fail "there is no room in $FOLDER"
@@ -118,7 +121,5 @@ while read -r file sum bytes; do
 done <"$work/files"
 sum=$(sha256sum <"$FOLDER/manifest.json" | cut -d' ' -f1)
 request "${SHOWN}manifest.json" "${URL}manifest.json" PUT "$FOLDER/manifest.json" "$sum" --header 'Content-Type: application/json' || exit 1
-while read -r file _; do rm -f "$FOLDER/$file"; done <"$work/files"
-rm -rf "$FOLDER/manifest.json" "$notes"
-rmdir "$FOLDER" 2>/dev/null
+mv "$FOLDER" "$FOLDER.sent" && rm -rf "$FOLDER.sent"
 echo "the snapshot is in $SHOWN"

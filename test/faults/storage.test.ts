@@ -13,15 +13,27 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
 import { standInFor } from '../../lib/engine/host/testing/local-connection.ts';
 import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
 import { describeVerdict } from '../../lib/engine/resource/resource.ts';
 import { thisMachine } from '../../lib/engine/resource/testing/this-machine.ts';
 import { Secret } from '../../lib/engine/secret/secret.ts';
+import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { archivesFit } from '../../lib/node/snapshot/snapshot.ts';
 import { snapshotIsUploaded } from '../../lib/node/snapshot/uploaded.ts';
+import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Storage, signing, webAddress } from '../../lib/node/variables/s3.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
 import { installMissing } from '../install-missing.ts';
@@ -70,7 +82,7 @@ async function archivesAre(s3: Storage, name = 's3://snapshots/today/state.sql.t
 /** What a snapshot into a storage says before it is taken. */
 async function targetIs(s3: Storage, target = 's3://snapshots/new'): Promise<string> {
   const vars = { paths: { data: folder }, snapshot: { connections: 1 } } as Variables;
-  const [free] = snapshotIsUploaded({ vars }, s3, target, () => []);
+  const [, free] = snapshotIsUploaded({ vars }, s3, target, () => []);
   if (!free) throw new Error('nothing is asked');
   return describeVerdict(await free.check(await thisMachine()));
 }
@@ -136,6 +148,40 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
     const storage = await of();
     expect(await archivesAre(storage)).toContain(`s3://snapshots/today/state.sql.tar.gz: ${words}`);
     expect(await targetIs(storage)).toBe(`s3://snapshots/new: ${words}`);
+  });
+
+  test('a manifest is read from the storage, and names the archives beside it', async () => {
+    const sum = 'a'.repeat(64);
+    const archive = (store: string) => ({ file: `testnet_${store}_db.sql.tar.gz`, sha256: sum, bytes: 10 });
+    const manifest = {
+      ...{
+        network: 'test',
+        date: '2024-06-01',
+        taken_at: '2024-06-01T10:00:00Z',
+        block: 1,
+        hash: `0x${sum}`,
+      },
+      ...{ state: archive('state'), prover: archive('prover') },
+    };
+    put('day/manifest.json', Buffer.from(JSON.stringify(manifest)));
+    vi.stubEnv('STORAGE_KEY', 'AKIAROOT');
+    vi.stubEnv('STORAGE_SECRET', 'root/Secret+1');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const load = async (name: string) => {
+      const s3 = { endpoint: server.endpoint, region: 'eu-test-1' };
+      const keys = { access_key: 'env:STORAGE_KEY', secret_key: 'env:STORAGE_SECRET' };
+      const file = await labDeployment([
+        [['vars_files'], undefined],
+        [['vars', 'network', 'genesis', 'sha256'], sum],
+        [['vars', 'snapshot'], { manifest: `s3://snapshots/${name}`, s3: { ...s3, ...keys } }],
+      ]);
+      return loadDeployment(file);
+    };
+    const { hosts } = await load('day/manifest.json');
+    expect(hosts[0]?.vars.snapshot.prover.url).toBe('s3://snapshots/day/testnet_prover_db.sql.tar.gz');
+    await expect(load('day/other.json')).rejects.toThrow(
+      's3://snapshots/day/other.json cannot be read: there is no such file in the bucket (HTTP 404, NoSuchKey)',
+    );
   });
 
   test('no such bucket', async () => {
@@ -359,6 +405,32 @@ describe('A download from a storage goes wrong', () => {
   });
 });
 
+describe('A storage is tried before a snapshot is taken', () => {
+  const scripts = ['fetch', 'send', 'try-storage'].map((name) =>
+    readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8'),
+  );
+  const trying = (storage: Storage) => {
+    const url = `${webAddress('s3://snapshots/tried', storage)}/`;
+    const settings = shellSettings({ URL: url, SHOWN: 's3://snapshots/tried/', KEYS: keysOf(storage) });
+    return run(`${settings}${scripts.join('')}\necho 'the snapshot is taken'`).ended;
+  };
+
+  test('a storage that takes files has nothing of the trial', async () => {
+    expect(await trying(server.storage())).toEqual({ code: 0, said: 'the snapshot is taken\n' });
+    expect(existsSync(join(server.bucket, 'tried'))).toBe(false);
+  });
+
+  test('a key that may only read: named, and no snapshot is taken', async () => {
+    const reader = server.account('AKIAREAD', 'user');
+    server.allowReading('AKIAREAD');
+    expect(await targetIs(reader, 's3://snapshots/tried')).toBe('ok');
+    expect(await trying(reader)).toEqual({
+      code: 1,
+      said: `s3://snapshots/tried/manifest.json: ${forbidden}\n`,
+    });
+  });
+});
+
 describe('A snapshot on its way to a storage goes wrong', () => {
   const own = () => join(folder, 'own');
   const target = () => `new-${folder.slice(-6)}`;
@@ -511,6 +583,17 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     rmSync(join(folder, 'bin'), { recursive: true });
     execFileSync('find', [server.bucket, '-path', '*multipart*', '-delete']);
     expectSent(await sending(server.storage()).ended);
+  });
+
+  test('killed when all was sent: the next run removes what is left on the host', async () => {
+    program('rm', `case "$*" in *.sent) sleep 60 ;; esac\nexec /usr/bin/rm "$@"`);
+    const first = sending(server.storage());
+    await until(() => existsSync(`${own()}.sent/manifest.json`));
+    await first.kill();
+    rmSync(join(folder, 'bin'), { recursive: true });
+    expect((await sending(server.storage()).ended).code).toBe(0);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(stored()).toContain('manifest.json');
   });
 
   test('a piece is missing here: named, and no manifest is sent', async () => {

@@ -14,6 +14,7 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
 import { inBucket, type Storage, signing, webAddress } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
 import { keysAreThere } from './ask-file.ts';
@@ -54,22 +55,35 @@ export function snapshotIsUploaded(
     CONNECTIONS: vars.snapshot.connections,
     PART: partSize,
   });
-  const uploaded = job(`snapshot is in ${target}`, {
-    unit: 'rpc-node-snapshot-upload',
-    script: `${shellSettings({ FOLDER: folder })}${settings}${inRootsFolder(folder)}\n${script}`,
-    done: async (host) => {
+  const sent = {
+    check: async (host: Reader) => {
       const names = await namesIn(host, storage, target);
       if (typeof names === 'string') return drift(names);
       return names.includes('manifest.json')
         ? ok
         : drift([{ what: 'snapshot', was: 'absent', wanted: `${target}/manifest.json` }]);
     },
+  };
+  const uploaded = job(`snapshot is in ${target}`, {
+    unit: 'rpc-node-snapshot-upload',
+    script: `${shellSettings({ FOLDER: folder })}${settings}${inRootsFolder(folder)}\n${script}`,
+    done: async (host) => {
+      const [inStorage, ...left] = await Promise.all([
+        sent.check(host),
+        host.stat(folder),
+        host.stat(`${folder}.sent`),
+      ]);
+      const isLeft = left.some((each) => each !== undefined);
+      return inStorage.is === 'ok' && isLeft ? drift(`${folder} is still there`) : inStorage;
+    },
     progress: async (host) => bytesIn(host, [folder], 'sending the snapshot, which is left here'),
   });
-  const steps = [...keysAreThere(storage, keyFile), ...take(folder, `${settings}${tryScript}`)];
+  const taken = take(folder, `${settings}${tryScript}`);
   return [
+    skipWhen(uploaded, packages('curl')),
     storageTakesSnapshot(storage, target, folder),
-    ...steps.map((resource) => skipWhen(uploaded, resource)),
+    ...keysAreThere(storage, keyFile).map((resource) => skipWhen(uploaded, resource)),
+    ...taken.map((resource) => skipWhen(sent, resource)),
     uploaded,
   ];
 }

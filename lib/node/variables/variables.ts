@@ -91,7 +91,7 @@ const snapshot = z
       .whole(1, mostDownloadConnections)
       .default(1)
       .describe(
-        'Parallel connections for the download of each archive, where more than one installs aria2; of a physical snapshot, pieces at the same time',
+        'Parallel connections for the download of each archive; of a physical snapshot, pieces at the same time; into a storage, parts of a file at the same time',
       ),
     replace_existing: z
       .boolean()
