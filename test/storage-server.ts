@@ -28,22 +28,26 @@ const root = { access: 'AKIAROOT', secret: 'root/Secret+1' };
 const region = 'eu-test-1';
 
 /** A port that nobody has. */
-async function freePort(): Promise<number> {
+async function freePort(own: string): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, own, resolve));
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
 }
 
-/** A storage with one bucket, `snapshots`. */
-export async function startStorage(parent = '/var/tmp') {
-  const base = mkdtempSync(join(parent, 'storage-'));
+/**
+ * A storage with one bucket, `snapshots`.
+ *
+ * @param address of this machine, at which it listens
+ */
+export async function startStorage(address = '127.0.0.1') {
+  const base = mkdtempSync('/var/tmp/storage-');
   const bucket = join(base, 'root', 'snapshots');
   for (const folder of [bucket, join(base, 'iam')]) mkdirSync(folder, { recursive: true });
-  const port = await freePort();
-  const endpoint = `http://127.0.0.1:${port}`;
+  const port = await freePort(address);
+  const endpoint = `http://${address}:${port}`;
   let log = '';
   let child: ChildProcess | undefined;
   const admin = (...words: readonly string[]) =>
@@ -52,7 +56,7 @@ export async function startStorage(parent = '/var/tmp') {
       ...['--endpoint-url', endpoint, ...words],
     ]);
   const start = async () => {
-    const options = ['--port', `127.0.0.1:${port}`, '--region', region, '--iam-dir', join(base, 'iam')];
+    const options = ['--port', `${address}:${port}`, '--region', region, '--iam-dir', join(base, 'iam')];
     const keys = { ROOT_ACCESS_KEY: root.access, ROOT_SECRET_KEY: root.secret };
     child = spawn(program, [...options, '--iam-cache-disable', 'posix', join(base, 'root')], {
       env: { ...process.env, ...keys },
