@@ -179,6 +179,10 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
     };
     const { hosts } = await load('day/manifest.json');
     expect(hosts[0]?.vars.snapshot.prover.url).toBe('s3://snapshots/day/testnet_prover_db.sql.tar.gz');
+    put('day/long.json', Buffer.alloc(17 * mebibyte));
+    await expect(load('day/long.json')).rejects.toThrow(
+      's3://snapshots/day/long.json is longer than 16777216 bytes',
+    );
     await expect(load('day/other.json')).rejects.toThrow(
       's3://snapshots/day/other.json cannot be read: there is no such file in the bucket (HTTP 404, NoSuchKey)',
     );

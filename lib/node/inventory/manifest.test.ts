@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Problems } from '../../engine/problem/problem.ts';
@@ -287,6 +288,20 @@ test('archives may be in a storage, and their names stay as they are in the inve
   expect(snapshot?.state.url).toBe('s3://snapshots/today/testnet_state_db.sql.tar.gz');
   expect(snapshot?.s3).toMatchObject({ endpoint: s3.endpoint, region: 'us-east-1', path_style: true });
   expect(JSON.stringify(snapshot)).not.toMatch(/AKIAEXAMPLE|very/);
+});
+
+test('a manifest in a storage needs curl on this machine', async () => {
+  const programs = mkdtempSync(join(tmpdir(), 'programs-'));
+  onTestFinished(() => rmSync(programs, { recursive: true }));
+  for (const name of ['sh', 'cat']) symlinkSync(`/bin/${name}`, join(programs, name));
+  const file = await inventory({ manifest: stored, s3 });
+  vi.stubEnv('STORAGE_KEY', 'AKIAEXAMPLE');
+  vi.stubEnv('STORAGE_SECRET', 'very/Secret');
+  vi.stubEnv('PATH', programs);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await problems(file)).toEqual([
+    `snapshot.manifest: ${stored} cannot be read: curl is not installed on this machine | ${hint}`,
+  ]);
 });
 
 test('a manifest in a storage that does not answer', async () => {
