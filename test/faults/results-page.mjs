@@ -9,6 +9,7 @@ const head = '| Fault | Result | Time | Day |\n|---|---|---|---|';
 /** The pages with the tables. A suite is on the first whose pattern its title has. */
 export const pages = [
   { file: 'docs/faults-input.md', has: /^(Awkward|Hostile|Shell|Dependencies)/ },
+  { file: 'docs/faults-storage.md', has: /storage/ },
   { file: 'docs/faults-data.md', has: /snapshot|restore|download|Backups|switch|rewind|Metrics/ },
   { file: 'docs/faults.md', has: /^/ },
 ];

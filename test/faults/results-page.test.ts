@@ -37,10 +37,10 @@ test('results are in the table of their suite, and earlier results of tests that
 });
 
 test('a suite has one page', () => {
-  const suites = ['hostile files', 'own snapshots', 'a wire is cut'];
+  const suites = ['hostile files', 'own snapshots', 'a storage of snapshots', 'a wire is cut'];
   const results = suites.map((suite) => ({ ...result('one', 'passed'), ancestorTitles: [suite] }));
   const on = (file: string) => resultsOn(file, results).flatMap(({ ancestorTitles }) => ancestorTitles);
-  expect(['docs/faults-input.md', 'docs/faults-data.md', 'docs/faults.md'].map(on)).toEqual(
-    suites.map((suite) => [suite]),
-  );
+  expect(
+    ['docs/faults-input.md', 'docs/faults-data.md', 'docs/faults-storage.md', 'docs/faults.md'].map(on),
+  ).toEqual(suites.map((suite) => [suite]));
 });

@@ -233,7 +233,7 @@ const stored = 's3://snapshots/today/manifest.json';
 test.each<[Record<string, unknown>, string[]]>([
   [
     { manifest: stored },
-    [`snapshot.s3 is missing: ${stored} is in a storage | name its endpoint, access_key and secret_key`],
+    [`snapshot.s3 is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key | `],
   ],
   [
     { manifest: 's3://snapshots', s3 },
@@ -250,6 +250,10 @@ test.each<[Record<string, unknown>, string[]]>([
   [
     { manifest: stored, s3: { ...s3, endpoint: 'https://storage.example/bucket' } },
     ['snapshot.s3.endpoint must be scheme, host and port alone: the bucket is in s3://bucket/folder | '],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, region: 'EU West' } },
+    ['snapshot.s3.region must be of small letters, digits and - | '],
   ],
   [
     { manifest: stored, s3: { ...s3, access_key: 'AKIAEXAMPLE' } },

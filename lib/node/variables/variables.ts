@@ -157,7 +157,7 @@ const snapshot = z
       isOfStorage(each ?? ''),
     );
     if (stored !== undefined && value.s3 === undefined)
-      wrong('s3', `is missing: ${stored} is in a storage\nname its endpoint, access_key and secret_key`);
+      wrong('s3', `is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key`);
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],
