@@ -350,7 +350,7 @@ describe('A download from a storage goes wrong', () => {
 
   test('the keys are withdrawn in the middle: named, and the next run with others goes on', async () => {
     const account = server.account('AKIAGONE', 'admin');
-    slow(mebibyte);
+    slow(mebibyte / 4);
     const first = fetching(account);
     await until(
       () => existsSync(`${part()}.got`) && readFileSync(`${part()}.got`, 'utf8').split('\n').length > 3,
@@ -521,7 +521,7 @@ describe('A snapshot on its way to a storage goes wrong', () => {
 
   test('the keys are withdrawn in the middle: named, without a manifest, and the next run ends it', async () => {
     const account = server.account('AKIALEFT', 'admin');
-    slow(4 * mebibyte);
+    slow(2 * mebibyte);
     const since = server.log().length;
     const first = sending(account);
     await until(() => puts(since).length >= 1);
