@@ -166,9 +166,10 @@ fetch() {
     if [ "$written" -ne 0 ]; then cannot_write "$f_target" "$f_name" >&2; return 1; fi
     # All of a file of an unknown size came, or came before.
     if [ -z "$f_wanted" ] && { [ "$code" = 0 ] || { [ "$http" = 416 ] && [ "$f_first" -gt 0 ]; }; }; then return 0; fi
-    case $code in
-      23 | 63) echo "$f_name is longer than the $f_wanted bytes that it has to have" >&2; return 4 ;;
-      0) if [ "$fetched" -lt "$f_wanted" ]; then echo "$f_name ends after $((f_first + got)) bytes, and has to have more" >&2; return 4; fi ;;
+    # The words of a refusal may be longer than what is asked for.
+    case $http:$code in
+      2*:23 | 2*:63) echo "$f_name is longer than the $f_wanted bytes that it has to have" >&2; return 4 ;;
+      2*:0) if [ "$fetched" -lt "$f_wanted" ]; then echo "$f_name ends after $((f_first + got)) bytes, and has to have more" >&2; return 4; fi ;;
     esac
     if [ -n "$f_wanted" ] && [ "$fetched" -ge "$f_wanted" ]; then return 0; fi
     case $http in
