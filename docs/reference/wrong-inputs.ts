@@ -102,6 +102,13 @@ export const wrongValues: readonly WrongValue[] = [
   ['vars.snapshot.date', '2026-02-30'],
   ['vars.snapshot.date', '2099-01-01'],
   ['vars.snapshot.state.sha256'],
+  ['vars.snapshot.state.url', 's3://snapshots/today/state_db.sql.tar.gz'],
+  ['vars.snapshot.state.url', 's3://snapshots'],
+  ['vars.snapshot.s3', '{ endpoint: https://s3.example/snapshots, access_key: env:A, secret_key: env:B }'],
+  [
+    'vars.snapshot.s3',
+    '{ endpoint: https://s3.example, access_key: AKIAEXAMPLE, secret_key: env:NOT_SET_ANYWHERE }',
+  ],
   ['vars.snapshot.restore_with', 'rsync'],
   ['vars.snapshot.restore_with', 'source'],
   ['vars.paths.data', 'data'],

@@ -9,6 +9,7 @@ import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import type { PhysicalManifest } from './manifest.ts';
 import { monitoringShape } from './monitoring-schema.ts';
+import { isOfStorage, orInStorage, type Storage, s3Schema } from './s3.ts';
 import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */
@@ -78,29 +79,39 @@ const network = z
 /** What a manifest has, and an inventory without one. */
 const ownArchives = ['state', 'prover', 'date'] as const;
 
+/** An archive of a database, on a web server or in a storage. */
+const archive = types.archive.extend({
+  url: orInStorage(types.archive.shape.url).describe(
+    'Download address, without user name and password; or its name in a storage, s3://bucket/name',
+  ),
+});
+
 const snapshot = z
   .strictObject({
     manifest: z
       .string()
       .min(1)
       .optional()
-      .meta({ title: 'web address or path' })
+      .meta({ title: 'web address, s3://bucket/name or path' })
       .describe(
-        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
+        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, its name in a storage (s3://bucket/folder/manifest.json), or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
       ),
-    from: types.downloadAddress
+    from: orInStorage(types.downloadAddress)
       .optional()
       .describe(
-        "Web address of the folder with the manifest's archives or pieces; default: that of the manifest",
+        "Web address of the folder with the manifest's archives or pieces, or its name in a storage (s3://bucket/folder); default: that of the manifest",
       ),
-    state: types.archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
-    prover: types.archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
+    s3: s3Schema
+      .optional()
+      .describe('Storage that speaks S3, and the keys for it; needed for addresses s3://bucket/name'),
+    state: archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
+    prover: archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
     date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
       .describe(
-        'Parallel connections for the download of each archive, where more than one installs aria2; of a physical snapshot, pieces at the same time',
+        'Parallel connections for the download of each archive; of a physical snapshot, pieces at the same time; into a storage, parts of a file at the same time',
       ),
     replace_existing: z
       .boolean()
@@ -149,8 +160,10 @@ const snapshot = z
       issues.push({ code: 'custom', path: [path], input: value, message });
     const missing = manifest === undefined ? ownArchives.filter((key) => value[key] === undefined) : [];
     for (const key of missing) wrong(key, `is missing\n${ownArchives.join(', ')} are needed, or a manifest`);
-    const isWeb = /^https?:/i.test(manifest ?? '');
-    if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
+    const isWeb = /^(https?|s3):/i.test(manifest ?? '');
+    const unfit = isOfStorage(manifest ?? '') && orInStorage(z.string()).safeParse(manifest).error;
+    if (unfit) wrong('manifest', unfit.issues[0]?.message ?? '');
+    else if (isWeb && !isOfStorage(manifest ?? '') && !types.downloadAddress.safeParse(manifest).success) {
       wrong('manifest', 'must be a web address without user name and password, or a path');
     }
     if (manifest === undefined && from !== undefined) wrong('from', 'has no use without a manifest');
@@ -160,6 +173,11 @@ const snapshot = z
       wrong('from', 'is missing: the archives would have no query, as the manifest has');
     const isFile = manifest !== undefined && !isWeb;
     if (isFile && from === undefined) wrong('from', 'is missing: the manifest is a file here');
+    const stored = [manifest, from, value.state?.url, value.prover?.url].find((each) =>
+      isOfStorage(each ?? ''),
+    );
+    if (stored !== undefined && value.s3 === undefined)
+      wrong('s3', `is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key`);
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],
@@ -434,12 +452,14 @@ export interface SnapshotFiles {
   readonly date: string;
   /** Set for a physical one: then both archives are its manifest. */
   readonly physical?: PhysicalSnapshot;
+  /** The storage of addresses `s3://bucket/name`, with its keys. */
+  readonly s3?: Storage;
 }
 
 /** A snapshot of the files of the database server. */
 export interface PhysicalSnapshot {
   readonly manifest: PhysicalManifest;
-  /** Web address of the folder with its pieces, with a slash at the end. */
+  /** Web address of the folder with its pieces, or its name in a storage; with a slash at the end. */
   readonly folder: string;
 }
 
