@@ -11,6 +11,7 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
+import { trustedFile } from '../encryption/paths.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
@@ -70,7 +71,7 @@ export function databasesAcceptLogins(deployment: Deployment, services: Services
   return expectation("databases accept the inventory's users and passwords", {
     check: async (host) => {
       if (await haveLoggedIn(host, services)) return ok;
-      const verdict = await tryLogins(host, loginsOf(deployment));
+      const verdict = await tryLogins(host, loginsOf(deployment), deployment.vars);
       return verdict.is === 'unknown' ? ok : verdict;
     },
     hint,
@@ -85,7 +86,8 @@ export function acceptsLogins(
 ): Resource {
   const logins = loginsOf(deployment).filter((login) => of.includes(login.of));
   return expectation(`${of.join(' and ')} database accept the inventory's user and password`, {
-    check: async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
+    check: async (host) =>
+      (await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins, deployment.vars),
     hint,
   });
 }
@@ -117,12 +119,13 @@ export function refusalIn(reason: string): string | undefined {
 }
 
 /** Unknown where a server does not answer, or the host has no psql. */
-async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdict> {
+async function tryLogins(host: Reader, logins: readonly Login[], { tls }: Variables): Promise<Verdict> {
+  const trusted = tls ? [trustedFile] : [];
   const lines = logins.map(({ address, port, credentials: { user, database, password } }) =>
     [address, port, user, database, password.reveal()].join(' '),
   );
   const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: limit + 4 })`
-    sh -c ${script} log-in ${limit}`;
+    sh -c ${script} log-in ${limit} ${trusted}`;
   if (output.text() === 'absent') return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
   const refused: string[] = [];
   const silent: string[] = [];
@@ -134,7 +137,12 @@ async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdic
     const refusal = refusalIn(reason);
     if (refusal !== undefined) {
       refused.push(`${of} database at ${address}:${port} refuses ${credentials.user}: ${refusal}`);
-    } else silent.push(`${server} answers at ${address}:${port}`);
+    } else {
+      const why = /SSL|certificate/.test(reason)
+        ? `, with encryption: ${reason.replace(/^.*?: error: /, '')}`
+        : '';
+      silent.push(`${server} answers at ${address}:${port}${why}`);
+    }
   }
   if (refused.length > 0) return drift(refused.join('; '));
   return silent.length > 0 ? unknownUntil([...new Set(silent)].join(' and ')) : ok;

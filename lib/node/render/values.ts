@@ -28,6 +28,7 @@ const computed = {
   prover_database_url: 'credentials.prover',
   prover_open_files: 'prover.pool_connections',
   has_container_subnet: 'container_subnet',
+  is_encrypted: 'tls',
 } as const;
 
 /**
@@ -60,12 +61,13 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
     // As many again as it opens at its start: a caller is one, too, and so are its files.
     prover_open_files: Math.max(fewestOpenFiles, 2 * vars.prover.pool_connections),
     has_container_subnet: vars.container_subnet !== undefined,
+    is_encrypted: vars.tls !== undefined,
     prover_database_url: new Secret(
       `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
     ),
   };
-  // Overrides have their values in the rendered configuration.
-  const { node_config, prover_config, ...plain } = vars;
+  // Overrides have their values in the rendered configuration, and no file has the authority's key.
+  const { node_config, prover_config, tls, ...plain } = vars;
   return { ...valuesByPath(plain), ...others };
 }
 

@@ -9,6 +9,7 @@ import type { RenderContext } from '../render/render-context.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
+import { judgeCertificate } from './certificate.ts';
 import { readFirewall } from './firewall.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
@@ -144,12 +145,14 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
   if (groups.includes('backup')) return { findings: await readBackups(reader) };
   const gateway = groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
   if (gateway && isWithoutNode(host)) return gateway;
-  const [state, replica] = await Promise.all([
+  const [state, replica, ofCertificate] = await Promise.all([
     readHost(reader, host),
     groups.includes('replica') ? readReplica(reader, vars) : undefined,
+    judgeCertificate(reader, host),
   ]);
   const ofReplica = replica ? judgeReplica(replica) : [];
-  const findings = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, limits)];
+  const ofNode = [...ofReplica, ...ofCertificate, ...judge(state, expected, limits)];
+  const findings = [...(gateway?.findings ?? []), ...ofNode];
   const more = { ...(replica && { replica }), ...syncStatus(state.chain, limits) };
   return { fleet: gateway?.fleet, state, findings, ...more };
 }

@@ -4,6 +4,7 @@ import type { Path } from '../../engine/inventory/located.ts';
 const references: readonly RegExp[] = [
   /^credentials\.(state|pool|prover)\.password$/,
   /^(backup|replica)\.password$/,
+  /^tls\.key$/,
   /^gateway\.(tls\.key|fallback|keys\..*\.key)$/,
   // The monitor alone needs their secrets.
   /^monitoring\.receivers\./,
