@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { verifyingWords } from '../encryption/paths.ts';
+import { verifyingWords } from '../databases/tls-files.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';

@@ -11,11 +11,11 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { trustedFile } from '../encryption/paths.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
+import { trustedFile } from './tls-files.ts';
 
 const script = readFileSync(new URL('../../../templates/host/log-in.sh', import.meta.url), 'utf8');
 

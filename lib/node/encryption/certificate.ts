@@ -13,11 +13,11 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
+import { serverFile, tlsFolder } from '../databases/tls-files.ts';
 import type { Authority, Variables } from '../variables/variables.ts';
 import { endingOf, unfitFor } from './fitness.ts';
 import { namesOfServer } from './names.ts';
 import { newServerCertificate } from './openssl.ts';
-import { serverFile, tlsFolder } from './paths.ts';
 
 /** Root's, and read by the group of PostgreSQL in the container: it refuses a key with more. */
 const mode = 0o640;

@@ -3,10 +3,10 @@ import { command } from '../../engine/host/step.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { hbaAddress } from '../databases/hba.ts';
+import { serverFile, tlsFolder } from '../databases/tls-files.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { serverFile, tlsFolder } from './paths.ts';
 
 const script = readFileSync(new URL('../../../templates/host/encryption.sh', import.meta.url), 'utf8');
 

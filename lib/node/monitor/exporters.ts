@@ -5,7 +5,7 @@ import { file, packages, schedule } from '../../engine/resource/kinds.ts';
 import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { serverFile, trustedFile } from '../encryption/paths.ts';
+import { serverFile, trustedFile } from '../databases/tls-files.ts';
 import { certificateFile } from '../gateway/paths.ts';
 import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';

@@ -7,7 +7,7 @@ import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/re
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { stateDatabase } from '../databases/databases.ts';
-import { verifyingWords } from '../encryption/paths.ts';
+import { verifyingWords } from '../databases/tls-files.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';

@@ -1,7 +1,8 @@
-import { product } from '../server/product.ts';
-
-/** On hosts, and at the same place in the container state-db, which may only read it. */
-export const tlsFolder = `/etc/${product}/tls`;
+/**
+ * On hosts, and at the same place in the container state-db, which may only read it
+ * (templates/current/docker-compose.database.yml).
+ */
+export const tlsFolder = '/etc/rpc-node/tls';
 
 /** The authorities that clients on a host trust, in PEM. Anybody may read it. */
 export const trustedFile = `${tlsFolder}/ca.pem`;
