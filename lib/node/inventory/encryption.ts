@@ -18,7 +18,10 @@ type Host = InventoryHost<RawVariables>;
 /** Of a file of authorities: some hundred of them. Bytes. */
 const longest = 256 * 1024;
 
-const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+/** The certificates of a text, each in PEM. */
+export function certificatesOf(text: string): readonly string[] {
+  return text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+}
 
 /**
  * The authority of a host, checked: its first certificate is one of an authority, is valid now, and
@@ -72,7 +75,7 @@ function certificatesIn(file: string, where: Place, problems: Problem[]): readon
     if (error instanceof UnfitFile || errorCode(error)) return refuse(whyUnread(error), hintOfUnread(error));
     throw error;
   }
-  const blocks = text.match(certificateBlock) ?? [];
+  const blocks = certificatesOf(text);
   if (blocks.length === 0) return refuse('has no certificate in PEM', howToMake);
   for (const [at, block] of blocks.entries()) {
     try {
