@@ -55,6 +55,7 @@ export default defineConfig({
           page('Your data', '/data'),
           page('Replicas', '/replicas'),
           page('Secrets', '/secrets'),
+          page('Encryption', '/encryption'),
         ],
       },
       {
