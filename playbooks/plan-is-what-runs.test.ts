@@ -8,6 +8,7 @@ import type { Resource, Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
+import { Secret } from '../lib/engine/secret/secret.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { startingFromFiles } from '../lib/node/testing/physical-manifest.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
@@ -49,9 +50,11 @@ type Group = NonNullable<Given['group']>;
 const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   backup: ['backup'],
   'backup-source': ['database'],
+  'certificate-authority': ['rpc', 'replica', 'backup'],
   'container-network': ['database', 'rpc', 'replica'],
   'database-reachable': ['rpc'],
   drained: ['gateway'],
+  encryption: ['database', 'replica'],
   exporters: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   firewall: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   gateway: ['gateway'],
@@ -93,6 +96,10 @@ const givenTo: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'take-snapshot': { to: '/data/s' },
 };
 
+/** The roles that have nothing without encryption between hosts. */
+const onlyEncrypted = ['certificate-authority', 'encryption'];
+const authority = { certificate: 'own', trusted: 'own and former', key: new Secret('authority') };
+
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
@@ -104,7 +111,8 @@ async function resourcesOf(name: string): Promise<Resource[]> {
   const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
   const onGroup = async (group: Group) => {
     const context = await contextOf({ group, changes, facts: { mounts } });
-    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
+    const plain = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
+    const vars = onlyEncrypted.includes(name) ? { ...plain, tls: authority } : plain;
     return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };
   return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();

@@ -4,6 +4,7 @@ import { whyUnread } from '../../engine/file/bounded-file.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
 import { newAuthority, newKey } from '../../node/encryption/openssl.ts';
 import { authorityKey, certificatesOf } from '../../node/inventory/encryption.ts';
 
@@ -42,7 +43,7 @@ export async function certifyAuthority(name: string, file: string, value: string
     writeFileSync(`${file}.new`, text, { mode: 0o644 });
     renameSync(`${file}.new`, file);
   } catch (error) {
-    throw new Problem(`${shown(file)} cannot be written: it ${whyUnread(error)}`);
+    throw new Problem(`cannot write ${shown(file)} (${errorCode(error) ?? 'unknown error'})`);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseCommandLine } from '../../engine/command-line/command-line.ts';
@@ -379,6 +379,12 @@ test('generate makes the authority of tls: its key as a secret, its certificate 
     ),
   });
   expect(readFileSync(ca, 'utf8')).toBe('notes of somebody');
+  rmSync(ca);
+  mkdirSync(`${ca}.new`);
+  expect(await run('generate')).toMatchObject({
+    code: 3,
+    complained: expect.stringMatching(/^cannot write \S*lab\.ca\.pem \(EISDIR\)$/),
+  });
 });
 
 test('rotate replaces the authority, and clients go on trusting the former one', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { describeProblem, Problems } from '../../engine/problem/problem.ts';
 import { newAuthority, newKey, newServerCertificate } from '../encryption/openssl.ts';
 import { authorityFiles } from '../encryption/testing/authority.ts';
@@ -84,6 +84,14 @@ test('a wrong authority is refused with its place, before anything is touched', 
   }
 });
 
+test('an authority from the future is refused: a clock is wrong', async () => {
+  const { changes } = await authorityFiles();
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 86_400_000);
+  const [problem] = await problemsOf(changes);
+  clock.mockRestore();
+  expect(problem).toMatch(/tls\.ca: ca\.pem is valid only from .*\n {2}check the clock of this machine$/);
+});
+
 test('an unknown key, a missing one, and another authority for one host are refused', async () => {
   const { ca, keyFile } = await authorityFiles();
   const own = { ca, key: `file:${keyFile}` };
@@ -125,6 +133,8 @@ test('public addresses without encryption are a warning, until the inventory say
       /^inventory\/lab\.yaml:\d+:\d+: db-1, rpc-1 have public addresses, and SQL between the hosts travels in plain text\n {2}encrypt it: tls, as docs\/encryption\.md says; `tls: false` says that something else does$/,
     ),
   ]);
+  const [alone] = await warnings(at('203.0.113.5', '10.0.0.2'));
+  expect(alone?.message).toBe('db-1 has a public address, and SQL between the hosts travels in plain text');
   expect(await warnings([...open, [['vars', 'tls'], false]])).toEqual([]);
   expect(await warnings([...open, ...(await authorityFiles()).changes])).toEqual([]);
 });
