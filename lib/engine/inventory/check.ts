@@ -43,8 +43,9 @@ function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
       const isOther = ({ code, path: at }: z.core.$ZodIssue) =>
         code === 'invalid_type' || (code === 'invalid_value' && at.length === 0);
       const nearest = issue.errors.find((branch) => !branch.some(isOther));
-      const [inner] = nearest ?? issue.errors[0] ?? [];
-      if (inner) return problemsOf({ ...inner, path: [...path, ...inner.path] }, located);
+      const inner = nearest ?? issue.errors[0] ?? [];
+      if (inner.length > 0)
+        return inner.flatMap((each) => problemsOf({ ...each, path: [...path, ...each.path] }, located));
     }
   }
   const value = valueAt(located, path);
