@@ -12,7 +12,7 @@ import type { Authority } from '../variables/variables.ts';
 const authorityDays = 3650;
 
 /** Of the certificate of a server: a year. A deploy renews it long before its end. */
-export const serverDays = 365;
+const serverDays = 365;
 
 /** @returns a new private key on the curve P-256, in PEM */
 export function newKey(): Secret {
