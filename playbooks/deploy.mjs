@@ -64,6 +64,12 @@ await runPlaybook(
       anyErrorsFatal: true,
     }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
+    // Before a server has a certificate of another authority.
+    play('certificate authority', {
+      hosts: 'rpc,replica,backup',
+      roles: await roles('certificate-authority'),
+      optional: true,
+    }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles(
@@ -123,6 +129,13 @@ await runPlaybook(
     play('gateways', {
       hosts: 'gateway',
       roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
+      optional: true,
+    }),
+    // After all clients can encrypt.
+    play('encryption', {
+      hosts: 'database,replica',
+      roles: await roles('encryption'),
+      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
       optional: true,
     }),
     // An ACME server may ask any gateway for the answer to its challenge, so all of them have to

@@ -677,6 +677,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'monitoring.drift_check.every_minutes': 'lib/node/monitor/drift-check.test.ts',
   'monitoring.drift_check.user': 'lib/node/monitor/drift-check.test.ts',
   'monitoring.objective': 'lib/node/monitor/monitor.test.ts',
+  tls: 'lib/node/encryption/clients.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;

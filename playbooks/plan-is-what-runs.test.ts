@@ -58,9 +58,11 @@ type Group = NonNullable<Given['group']>;
 const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   backup: ['backup'],
   'backup-source': ['database'],
+  'certificate-authority': ['rpc', 'replica', 'backup'],
   'container-network': ['database', 'rpc', 'replica'],
   'database-reachable': ['rpc'],
   drained: ['gateway'],
+  encryption: ['database', 'replica'],
   exporters: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   firewall: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   gateway: ['gateway'],
@@ -104,6 +106,10 @@ const givenTo: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'take-snapshot': { to: '/data/s' },
 };
 
+/** The roles that have nothing without encryption between hosts. */
+const onlyEncrypted = ['certificate-authority', 'encryption'];
+const authority = { certificate: 'own', trusted: 'own and former', key: new Secret('authority') };
+
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
@@ -130,7 +136,8 @@ async function resourcesOf(name: string): Promise<Resource[]> {
   const onGroup = async (group: Group) => {
     const own = name === 'layer1' ? [...changes, ...severalOfLayer1] : changes;
     const context = await contextOf({ group, changes: own, facts: { mounts } });
-    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : inRotation(context.vars);
+    const plain = name === 'physical-snapshot' ? startingFromFiles(context.vars) : inRotation(context.vars);
+    const vars = onlyEncrypted.includes(name) ? { ...plain, tls: authority } : plain;
     return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };
   return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();

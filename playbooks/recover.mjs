@@ -40,6 +40,7 @@ await runPlaybook(
           'sync',
           'backup-source',
           'replica-source',
+          'encryption',
         ),
         needs: ['prepare the server'],
       }),

@@ -14,6 +14,11 @@ await runPlaybook(
       }),
       // What the new server has to meet for its new components, while the former one goes on.
       play('preflight', { hosts: 'database', roles: await roles('preflight'), anyErrorsFatal: true }),
+      play('certificate authority', {
+        hosts: 'rpc,replica,backup',
+        roles: await roles('certificate-authority'),
+        optional: true,
+      }),
       // All that takes long, while the former server goes on.
       play('prepare the new server', {
         hosts: 'database',
@@ -77,6 +82,12 @@ await runPlaybook(
         hosts: 'backup',
         roles: await roles('backup'),
         needs: ['the new server accepts writes'],
+        optional: true,
+      }),
+      play('encryption', {
+        hosts: 'database,replica',
+        roles: await roles('encryption'),
+        needs: ['the new server accepts writes', 'replicas'],
         optional: true,
       }),
       play('measure servers', { hosts: 'all', roles: await roles('exporters') }),

@@ -57,6 +57,7 @@ export default defineConfig({
           page('Replicas', '/replicas'),
           page('Layer 1 by several providers', '/layer1'),
           page('Secrets', '/secrets'),
+          page('Encryption', '/encryption'),
         ],
       },
       {

@@ -1,6 +1,7 @@
 import { command, standardOutput } from '../../engine/command-line/command.ts';
 import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { availableKeys } from '../../engine/command-line/unlock.ts';
+import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { describePlace, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
@@ -17,6 +18,7 @@ import { didYouMean } from '../../engine/text/suggest.ts';
 import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
+import { certifyAuthority, newAuthorityKey } from './authority.ts';
 import { editPrivately } from './editor.ts';
 import { type SecretsOptions, secretsOptions, secretsOptionsOf, secretsPage, verbs } from './options.ts';
 import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
@@ -71,19 +73,46 @@ async function generate(task: Task): Promise<void> {
   const { file, passwords, others, around } = task;
   const store = await openOrStart(task);
   const { current } = task.values(store.text);
-  const names = [...new Set(passwords.map(({ name }) => name))];
+  const { authority } = task;
+  const names = [...new Set([...passwords.map(({ name }) => name), ...(authority ? [authority.name] : [])])];
   const missing = names.filter((name) => !current.has(name));
+  const made = new Map(missing.map((name) => [name, newValue(name, task)]));
   if (missing.length > 0) {
-    const made = new Map(missing.map((name) => [name, newPassword()]));
     await write(store, changeSecretValues(store.text, { current: made }), around);
     around.say(missing.map((name) => `made ${name}`).join('\n'));
   } else {
     around.say(`nothing to make: ${file} has ${names.join(', ')}`);
   }
+  if (authority) await certify(task, authority, made.get(authority.name) ?? current.get(authority.name));
   for (const name of others.filter((other) => !current.has(other))) {
     around.say(`${name} is still missing, and cannot be made up: ${task.command('edit')}`);
   }
   sayUnusedPasswords(passwords, task);
+}
+
+/** A value for a secret that is missing: a password, or the key of the authority. */
+function newValue(name: string, { authority }: Task): string {
+  return name === authority?.name ? newAuthorityKey() : newPassword();
+}
+
+type AuthoritySecret = NonNullable<Task['authority']>;
+
+/** The certificate is made after the key is kept: a run that is killed in between leaves no loss. */
+async function certify({ name, around }: Task, { file }: AuthoritySecret, key: string | undefined) {
+  if (key !== undefined && (await certifyAuthority(name, file, key)))
+    around.say(`${shown(file)} begins with the certificate of the authority: keep it beside the inventory`);
+}
+
+/** A new authority. Clients trust the former one, too, until its certificate is taken out. */
+async function rotateAuthority(task: Task, authority: AuthoritySecret, store: Store): Promise<void> {
+  const { around } = task;
+  const key = newAuthorityKey();
+  const text = changeSecretValues(store.text, { current: new Map([[authority.name, key]]) });
+  await write(store, text, around);
+  await certify(task, authority, key);
+  around.say(
+    `new ${authority.name}: deploy to all hosts, then take the former certificate out of ${shown(authority.file)} and deploy again`,
+  );
 }
 
 async function edit(task: Task): Promise<void> {
@@ -134,6 +163,14 @@ async function rotate(task: Task): Promise<void> {
   const store = await openStore(file, around.keys);
   const values = task.values(store.text);
   if (options.done) return forget(task, store, values);
+  const { authority } = task;
+  if (authority && options.names.includes(authority.name)) {
+    if (options.names.length > 1)
+      throw new Problem(`${authority.name} is rotated alone: its certificates have to be made again`, {
+        hint: task.command(`rotate ${authority.name}`),
+      });
+    return rotateAuthority(task, authority, store);
+  }
   const known = passwords.map(({ name }) => name).filter((name) => values.current.has(name));
   const names = options.names.length > 0 ? options.names : known;
   refuseUnknown(names, values, task);

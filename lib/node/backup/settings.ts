@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { verifyingWords } from '../databases/tls-files.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -28,7 +29,8 @@ export function oldestHours({ backup }: Variables): number {
 export function connectionToServer({ hosts }: Pick<Deployment, 'hosts'>): string {
   const { connection, vars } = databaseHost(hosts);
   const { ports, credentials } = vars;
-  return `host=${connection.address} port=${ports.state_db} user=${backupRole} dbname=${credentials.state.database} connect_timeout=10`;
+  const known = `host=${connection.address} port=${ports.state_db} user=${backupRole} dbname=${credentials.state.database} connect_timeout=10`;
+  return `${known} ${verifyingWords(vars)}`.trimEnd();
 }
 
 /** The password of that connection, for libpq. */
@@ -49,8 +51,10 @@ export function barmanFile({ hosts, vars }: Deployment): string {
     slot: 'barman',
     keep_days: vars.backup.keep_days,
     oldest_hours: oldestHours(vars),
+    verifying: verifyingWords(vars),
   };
-  return barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+  const text = barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+  return text.replaceAll(/ +$/gm, '');
 }
 
 /** The settings of the recovery program. */

@@ -16,6 +16,7 @@ import { postgresVersion } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
+import { trustedFile } from './tls-files.ts';
 
 const script = readFileSync(new URL('../../../templates/host/log-in.sh', import.meta.url), 'utf8');
 
@@ -75,7 +76,7 @@ export function databasesAcceptLogins(
   return expectation("databases accept the inventory's users and passwords", {
     check: async (host) => {
       if (await haveLoggedIn(host, services)) return ok;
-      const verdict = await tryLogins(host, loginsOf(deployment), (changing) => {
+      const verdict = await tryLogins(host, loginsOf(deployment), deployment.vars, (changing) => {
         const missing = serversWithout(deployment);
         if (missing.length === 0) return ok;
         const what = `${wordsOf(changing)} is being changed, and ${missing.join(', ')} is not part of this run`;
@@ -104,7 +105,9 @@ export function acceptsLogins(
     check: async (host) =>
       (await haveLoggedIn(host, services))
         ? ok
-        : tryLogins(host, logins, (changing) => unknownUntil(`${wordsOf(changing)} is changed`)),
+        : tryLogins(host, logins, deployment.vars, (changing) =>
+            unknownUntil(`${wordsOf(changing)} is changed`),
+          ),
     hint,
   });
 }
@@ -140,8 +143,11 @@ export function refusalIn(reason: string): string | undefined {
   return fatal === '' || isBusy ? undefined : fatal;
 }
 
-/** The answer to a login: accepted, refused in the words of the server, or none. */
-export type Answer = 'accepted' | 'silent' | { readonly refusal: string };
+/**
+ * The answer to a login: accepted, refused in the words of the server, or none, with the reason
+ * where the encryption is one.
+ */
+export type Answer = 'accepted' | { readonly silent: string } | { readonly refusal: string };
 
 /**
  * Logs in to databases from a host, all at once.
@@ -151,12 +157,14 @@ export type Answer = 'accepted' | 'silent' | { readonly refusal: string };
 export async function answersOf(
   host: Reader,
   logins: readonly Login[],
+  { tls }: Variables,
 ): Promise<readonly Answer[] | undefined> {
+  const trusted = tls ? [trustedFile] : [];
   const lines = logins.map(({ address, port, credentials: { user, database, password } }) =>
     [address, port, user, database, password.reveal()].join(' '),
   );
   const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: limit + 4 })`
-    sh -c ${script} log-in ${limit}`;
+    sh -c ${script} log-in ${limit} ${trusted}`;
   if (output.text() === 'absent') return undefined;
   const failed = new Map(
     output.lines().flatMap((line) => {
@@ -168,7 +176,9 @@ export async function answersOf(
     const reason = failed.get(at + 1);
     if (reason === undefined) return 'accepted';
     const refusal = refusalIn(reason);
-    return refusal === undefined ? 'silent' : { refusal };
+    if (refusal !== undefined) return { refusal };
+    const isEncryption = /SSL|certificate/.test(reason);
+    return { silent: isEncryption ? `, with encryption: ${reason.replace(/^.*?: error: /, '')}` : '' };
   });
 }
 
@@ -189,16 +199,17 @@ export function formerLogins(logins: readonly Login[]): readonly Login[] {
 async function tryLogins(
   host: Reader,
   logins: readonly Login[],
+  vars: Variables,
   changing: (logins: readonly Login[]) => Verdict,
 ): Promise<Verdict> {
   const former = formerLogins(logins);
-  const answers = await answersOf(host, [...logins, ...former]);
+  const answers = await answersOf(host, [...logins, ...former], vars);
   if (!answers) return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
   const isFormer = ({ of }: Login) =>
     former.some((login, at) => login.of === of && answers[logins.length + at] === 'accepted');
   const refusals = logins.flatMap((login, at) => {
     const answer = answers[at];
-    return typeof answer === 'object' ? [{ login, ...answer }] : [];
+    return typeof answer === 'object' && 'refusal' in answer ? [{ login, ...answer }] : [];
   });
   const wrong = refusals.filter(({ login }) => !isFormer(login));
   if (wrong.length > 0) {
@@ -207,8 +218,11 @@ async function tryLogins(
     });
     return drift(words.join('; '));
   }
-  const silent = logins.filter((_, at) => answers[at] === 'silent');
-  const waits = silent.map(({ server, address, port }) => `${server} answers at ${address}:${port}`);
+  const waits = logins.flatMap(({ server, address, port }, at) => {
+    const answer = answers[at];
+    if (typeof answer !== 'object' || !('silent' in answer)) return [];
+    return [`${server} answers at ${address}:${port}${answer.silent}`];
+  });
   if (waits.length > 0) return unknownUntil([...new Set(waits)].join(' and '));
   return refusals.length > 0 ? changing(refusals.map(({ login }) => login)) : ok;
 }

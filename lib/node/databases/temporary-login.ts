@@ -48,8 +48,8 @@ export async function beingChanged(
     (login) => of.includes(login.of) && login.credentials.password.former,
   );
   if (logins.length === 0) return [];
-  const answers = await answersOf(host, [...logins, ...formerLogins(logins)]);
-  const isRefused = (answer: Answer | undefined) => typeof answer === 'object';
+  const answers = await answersOf(host, [...logins, ...formerLogins(logins)], deployment.vars);
+  const isRefused = (answer: Answer | undefined) => typeof answer === 'object' && 'refusal' in answer;
   return logins.filter((_, at) => isRefused(answers?.[at]) && answers?.[logins.length + at] === 'accepted');
 }
 
@@ -101,7 +101,7 @@ export function temporaryLoginsAreThere(
     async check(host) {
       const changing = await beingChanged(host, deployment, of);
       if (changing.length === 0) return ok;
-      const answers = await answersOf(host, changing.map(temporaryOf));
+      const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
       const missing = changing.filter((_, at) => answers?.[at] !== 'accepted');
       if (missing.length === 0) return ok;
       const differences = missing.map((login) => ({
@@ -119,7 +119,7 @@ export function temporaryLoginsAreAccepted(deployment: Deployment, of: readonly 
   const check = async (host: Reader) => {
     const changing = await beingChanged(host, deployment, of);
     if (changing.length === 0) return ok;
-    const answers = await answersOf(host, changing.map(temporaryOf));
+    const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
     return answers?.every((answer) => answer === 'accepted')
       ? ok
       : unknownUntil(`the second login of the ${of.join(' and ')} database is accepted here`);
@@ -212,7 +212,7 @@ export function formerPasswordsAreGone(deployment: Deployment, isOver: boolean):
     expectation('the file of secrets has no former passwords', {
       severity: 'should',
       check: async (host) => {
-        const answers = await answersOf(host, [...logins, ...logins.map(temporaryOf)]);
+        const answers = await answersOf(host, [...logins, ...logins.map(temporaryOf)], deployment.vars);
         const isDone = logins.every(
           (_, at) => answers?.[at] === 'accepted' && answers[logins.length + at] !== 'accepted',
         );

@@ -30,6 +30,7 @@ export function deploymentProblems(inventory: Deployment): Problem[] {
   return [
     ...groupProblems(inventory),
     ...shared.flatMap((path) => differing(inventory, path, ({ vars }) => valueAt(vars, path))),
+    ...differing(inventory, ['tls'], ({ vars }) => JSON.stringify(vars.tls ?? false)),
     ...inventory.hosts.flatMap((host) => [
       ...unusedVariables(inventory, host),
       ...valueProblems(inventory, host),

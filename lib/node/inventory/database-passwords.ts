@@ -1,3 +1,4 @@
+import { pathBeside } from '../../engine/file/private-file.ts';
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
 import { type InventoryOutline, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
@@ -32,6 +33,16 @@ export interface InventorySecrets {
    * Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated.
    */
   readonly others: readonly string[];
+  /** The authority of `tls`, where its key is in the file of secrets. */
+  readonly authority: AuthoritySecret | undefined;
+}
+
+/** The authority that signs certificates of database servers. */
+interface AuthoritySecret {
+  /** Of its key, in the file of secrets. */
+  readonly name: string;
+  /** Path of its certificate. */
+  readonly file: string;
 }
 
 /**
@@ -51,9 +62,18 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   const inVariables = variables
     .flatMap((vars) => [...scalars(vars)])
     .flatMap(({ scalar: { value } }) => referencesIn(value).flatMap((text) => secretName(text) ?? []));
-  const known = new Set(passwords.map(({ name }) => name));
+  const authority = authorityOf(outline);
+  const known = new Set([...passwords.map(({ name }) => name), authority?.name]);
   const others = new Set([...sudo, ...inVariables].filter((name) => !known.has(name)));
-  return { name: outline.name, file: outline.file, passwords, others: [...others] };
+  return { name: outline.name, file: outline.file, passwords, others: [...others], authority };
+}
+
+function authorityOf({ hosts, vars }: InventoryOutline): AuthoritySecret | undefined {
+  const located = hosts[0]?.vars ?? vars;
+  const name = secretName(textAt(located, ['tls', 'key']));
+  const path = textAt(located, ['tls', 'ca']);
+  const at = valueAt(located, ['tls', 'ca'])?.at;
+  return name && path && at ? { name, file: pathBeside(at.file, path) } : undefined;
 }
 
 /**

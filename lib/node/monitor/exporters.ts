@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { file, schedule } from '../../engine/resource/kinds.ts';
+import { file, packages, schedule } from '../../engine/resource/kinds.ts';
 import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { serverFile, trustedFile } from '../databases/tls-files.ts';
 import { certificateFile } from '../gateway/paths.ts';
 import { layer1Answer } from '../layer1/answer.ts';
 import { renderHost } from '../render/render.ts';
@@ -49,6 +50,8 @@ const collectors = [
  */
 export async function hostExporter(context: Context<Variables>): Promise<Resource[]> {
   return [
+    // It reads the end of certificates.
+    ...(context.vars.tls ? [packages('openssl')] : []),
     ...packageUnit({
       name: 'prometheus-node-exporter',
       options: [
@@ -91,9 +94,11 @@ async function metricsSettings(context: RenderContext) {
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
     ...(isReplica && { REPLICA: 'yes' }),
-    CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(
-      ' ',
-    ),
+    CERTIFICATES: [
+      ...monitoring.certificates,
+      ...(gateway.tls ? [certificateFile(gateway.tls)] : []),
+      ...(vars.tls && (isDatabase || isReplica) ? [serverFile, trustedFile] : []),
+    ].join(' '),
     FIREWALL: firewallState,
     TEXTFILES: textfiles,
     STATE: `/var/lib/${product}/metrics`,

@@ -212,6 +212,10 @@ const cases: readonly (readonly [
     'CertificateEnding',
     { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) },
   ],
+  [
+    'DatabaseCertificateEnding',
+    { [`rpc_node_certificate_end_seconds{${on},path="/etc/rpc-node/tls/server.pem"}`]: fault(9e6, 2.2e6) },
+  ],
   ['FirewallDown', { [`rpc_node_firewall_loaded{${on}}`]: fault(1, 0) }],
   ['FirewallDown', { [`rpc_node_firewall_checked_seconds{${on}}`]: '0+15x40 600+0x80 1800+15x160' }],
   ['FirewallFlushed', { [`rpc_node_firewall_restored_total{${on}}`]: '0x40 1x320' }, [9, 29, 75]],

@@ -30,6 +30,7 @@ const computed = {
   prover_open_files: 'prover.pool_connections',
   has_container_subnet: 'container_subnet',
   has_layer1_choice: 'network.l1_rpc_urls',
+  is_encrypted: 'tls',
 } as const;
 
 /**
@@ -63,12 +64,13 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
     prover_open_files: Math.max(fewestOpenFiles, 2 * vars.prover.pool_connections),
     has_container_subnet: vars.container_subnet !== undefined,
     has_layer1_choice: choosesLayer1(vars),
+    is_encrypted: vars.tls !== undefined,
     prover_database_url: new Secret(
       `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
     ),
   };
-  // Overrides have their values in the rendered configuration.
-  const { node_config, prover_config, ...plain } = vars;
+  // Overrides have their values in the rendered configuration, and no file has the authority's key.
+  const { node_config, prover_config, tls, ...plain } = vars;
   return { ...valuesByPath(plain), ...layer1Value({ host, vars, hosts }), ...others };
 }
 

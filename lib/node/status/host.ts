@@ -10,6 +10,7 @@ import type { RenderContext } from '../render/render-context.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
+import { judgeCertificate } from './certificate.ts';
 import { readFirewall } from './firewall.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
@@ -151,19 +152,16 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
   if (groups.includes('backup')) return { findings: await readBackups(reader) };
   const gateway = groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
   if (gateway && isWithoutNode(host)) return gateway;
-  const [state, replica, layer1] = await Promise.all([
+  const [state, replica, layer1, ofCertificate] = await Promise.all([
     readHost(reader, host),
     groups.includes('replica') ? readReplica(reader, vars) : undefined,
     groups.includes('database') ? readLayer1Status(reader, vars) : undefined,
+    judgeCertificate(reader, host),
   ]);
   const ofReplica = replica ? judgeReplica(replica) : [];
   const ofLayer1 = layer1?.findings ?? [];
-  const findings = [
-    ...(gateway?.findings ?? []),
-    ...ofReplica,
-    ...judge(state, expected, limits),
-    ...ofLayer1,
-  ];
+  const ofNode = [...ofReplica, ...ofCertificate, ...judge(state, expected, limits), ...ofLayer1];
+  const findings = [...(gateway?.findings ?? []), ...ofNode];
   const more = {
     ...(replica && { replica }),
     ...(layer1 && { layer1: layer1.layer1 }),

@@ -86,6 +86,23 @@ const archive = types.archive.extend({
   ),
 });
 
+/** `false`, or the authority that signs the certificates of database servers. */
+const tls = z.union([
+  z.strictObject({
+    ca: z
+      .string()
+      .min(1)
+      .meta({ title: 'path' })
+      .describe(
+        "File with the certificate of the deployment's own authority, in PEM, relative to the file that names it; further ones in it are trusted, too, and sign nothing",
+      ),
+    key: secretReferenceSchema.describe(
+      `Where the private key of the authority is, in PEM, or as one line of base64: ${secretReferenceKinds}`,
+    ),
+  }),
+  z.literal(false),
+]);
+
 const snapshot = z
   .strictObject({
     manifest: z
@@ -411,6 +428,11 @@ export const variablesSchema = z.strictObject({
       'For an RPC server behind gateways: heavy gives it the methods of `gateway.methods.heavy`, and nothing else',
     ),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  tls: tls
+    .optional()
+    .describe(
+      'Encryption of SQL, replication and backups between the hosts (docs/encryption.md); `false` says that a private network carries them in plain text. Default: plain text, with a warning where an address is public',
+    ),
   replica: section('Replicas of the state database; off without a host in group replica', {
     password: secretReferenceSchema
       .optional()
@@ -471,6 +493,15 @@ export interface Certificate {
   readonly names: readonly string[];
 }
 
+/** The authority that signs the certificates of the deployment's database servers. */
+export interface Authority {
+  /** Its certificate, in PEM. */
+  readonly certificate: string;
+  /** Its certificate, and further ones that clients trust, in PEM. */
+  readonly trusted: string;
+  readonly key: Secret;
+}
+
 /** An API key of clients, with the limits that are its own. */
 export interface ApiKey extends Omit<RawVariables['gateway']['keys'][string], 'key'> {
   readonly name: string;
@@ -489,8 +520,10 @@ export interface AcmeCertificate {
 export interface Variables
   extends Omit<
     RawVariables,
-    'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica'
+    'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica' | 'tls'
   > {
+  /** undefined where SQL between the hosts is in plain text. */
+  readonly tls?: Authority;
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
   readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys' | 'fallback'> & {
