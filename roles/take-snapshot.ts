@@ -1,4 +1,5 @@
 import { role } from '../lib/engine/resource/role.ts';
+import { recoveryConf, recoveryProgram } from '../lib/node/backup/programs.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
 import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
 import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
@@ -11,6 +12,6 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 export default role<Variables>('take-snapshot', (context) => {
   const folder = askedFolder(context);
   if (folder === undefined) return [];
-  const take = context.given.physical === undefined ? snapshotIsTaken : physicalSnapshotIsTaken;
-  return take(context, folder);
+  if (context.given.physical === undefined) return snapshotIsTaken(context, folder);
+  return physicalSnapshotIsTaken(context, folder, { program: recoveryProgram, settings: recoveryConf });
 });

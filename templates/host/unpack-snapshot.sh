@@ -4,8 +4,8 @@
 # it, so that the disk writes each byte once. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the
 # data directory before the databases in it are whole. The functions of data-place.sh and claim-databases.sh are before this text.
 #
-# What is unpacked (folder done) counts until the machine starts again. What is on the disk for sure (folder kept) counts for ever: the disk is
-# asked for it once a minute, as a worker that waited for the disk after each piece would leave the network idle.
+# What is unpacked (folder done) counts until the machine starts again. What is on the disk for sure (folder kept) counts for ever. One
+# process asks the disk for that all the time: a worker that waited for the disk after each piece would leave the network idle.
 #
 # A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
 # written into that file, and each piece can be unpacked without the others.
@@ -139,9 +139,9 @@ sha256_of() {
   if command -v openssl >/dev/null; then openssl dgst -sha256 -r "$1"; else sha256sum <"$1"; fi | cut -d' ' -f1
 }
 
-# Once a minute, what is unpacked is written to the disk: a machine that fails loses a minute of work.
+# Again and again, what is unpacked is written to the disk, which would wait for the end otherwise: a machine that fails loses a moment of work.
 keep_unpacked() {
-  while sleep 60; do
+  while sleep 5; do
     unpacked=$(ls "$copy/done")
     sync -f "$copy" || continue
     for each in $unpacked; do mv "$copy/done/$each" "$copy/kept/$each"; done

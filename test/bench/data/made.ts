@@ -99,5 +99,8 @@ export const sizeOf = (server: Postgres): number =>
 export const rowsOf = (server: Pick<Postgres, 'sql'>): string =>
   [
     server.sql('source_state', 'select count(*), max(tx_hash) from state.log'),
-    server.sql('source_hashes', 'select count(*), max(hash) from state.nodes'),
+    server.sql(
+      'source_hashes',
+      'select count(*), (select hash from state.nodes order by hash desc limit 1) from state.nodes',
+    ),
   ].join(' ');
