@@ -164,7 +164,9 @@ copy_for_others() {
   else
     start_copy newest
   fi
-  oids=$(copy_sql "$DATABASE_USER" "$STATE_DATABASE" --field-separator=' ' --set=prover="$PROVER_DATABASE" --set=prover_role="$PROVER_USER" <<'SQL'
+  of_prover=$PROVER_DATABASE of_role=$PROVER_USER
+  STATE_USER=rpc_node_owner STATE_DATABASE=state_db PROVER_USER=rpc_node_prover PROVER_DATABASE=prover_db
+  oids=$(copy_sql "$SOURCE_USER" "$source_database" --field-separator=' ' --set=prover="$of_prover" --set=prover_role="$of_role" <<'SQL'
 select d.oid, p.oid, r.oid from pg_database d, pg_database p, pg_roles r
 where d.datname = current_database() and p.datname = :'prover' and r.rolname = :'prover_role'
 SQL
@@ -173,7 +175,6 @@ SQL
 $oids
 END
   [ -n "$PROVER_ROLE_OID" ] || fail 'the copy has not the databases and the users of the inventory'
-  STATE_USER=rpc_node_owner STATE_DATABASE=state_db PROVER_USER=rpc_node_prover PROVER_DATABASE=prover_db
   claim_databases
   forget_deployment
 }
@@ -203,6 +204,7 @@ SQL
   in_copy sh -euc '
     cd /copy/data
     pg_resetwal --pgdata=. >/dev/null
+    : >postgresql.auto.conf
     for each in * .[!.]*; do
       case $each in
         base | global | PG_VERSION | pg_hba.conf | pg_ident.conf | postgresql.conf | postgresql.auto.conf) ;;

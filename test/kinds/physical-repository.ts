@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
 import { installMissing } from '../install-missing.ts';
@@ -19,7 +19,7 @@ export async function startRepository(base: string, source: Postgres) {
   mkdirSync(folder);
   execFileSync('chown', ['barman:barman', folder]);
   // The server is reached by its socket alone.
-  chmodSync(source.socket, 0o755);
+  for (const path of [dirname(source.socket), source.socket]) chmodSync(path, 0o755);
   const connection = `host=${source.socket} port=${source.port} user=${source.user}`;
   const configuration = join(base, 'barman.conf');
   writeFileSync(
