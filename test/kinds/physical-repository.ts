@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
@@ -59,9 +59,23 @@ compression = gzip
   const streaming = "select count(*) from pg_stat_replication where application_name ~ 'receive'";
   while (source.sql('postgres', streaming) === '0') await delay(200);
   source.sql('postgres', "select pg_create_restore_point('first'), pg_switch_wal()");
-  await delay(1000);
-  barman('archive-wal', 'state-db');
-  barman('backup', '--immediate-checkpoint', 'state-db');
+  // Without a whole segment Barman makes no backup.
+  for (let tries = 0; !backupIsMade(); tries += 1) {
+    if (tries === 30) throw new Error(barman('check', 'state-db'));
+    await delay(1000);
+  }
+  function backupIsMade(): boolean {
+    try {
+      barman('archive-wal', 'state-db');
+      barman('backup', '--immediate-checkpoint', 'state-db');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+  const program = join(base, 'recovery');
+  const text = readFileSync(new URL('../../templates/host/recovery.sh', import.meta.url));
+  writeFileSync(program, text, { mode: 0o755 });
   const settings = join(base, 'recovery.conf');
   writeFileSync(
     settings,
@@ -81,14 +95,16 @@ compression = gzip
       SOURCE: 'repository',
       CONF: settings,
       STAGED: join(folder, 'snapshot'),
-      RECOVERY: join(import.meta.dirname, '../../templates/host/recovery.sh'),
+      RECOVERY: program,
     },
     folder,
     /** Waits until all log so far is there. */
     async arrives() {
       const end = source.sql('postgres', 'select pg_current_wal_flush_lsn()');
-      const there = `select coalesce(max(flush_lsn) >= '${end}', false) from pg_stat_replication where application_name ~ 'receive'`;
+      const there = `select coalesce(max(sent_lsn) >= '${end}', false) from pg_stat_replication where application_name ~ 'receive'`;
       while (source.sql('postgres', there) !== 't') await delay(200);
+      // It is received, but says so late.
+      await delay(2000);
     },
     stop() {
       if (receiver.exitCode === null) process.kill(-(receiver.pid ?? 0), 'SIGTERM');

@@ -176,7 +176,14 @@ describe('the repository of the backup host', () => {
   test('a run that is killed while it recovers is started over', async () => {
     const folder = join(shop.base, 'again');
     const first = shop.take(folder, repository.settings);
-    while (!existsSync(join(folder, '.part/copy/data/PG_VERSION'))) await delay(5);
+    let ended: string | undefined;
+    void first.ended.then(({ said }) => {
+      ended = said;
+    });
+    while (!existsSync(join(folder, '.part/copy/data/PG_VERSION'))) {
+      expect(ended).toBeUndefined();
+      await delay(5);
+    }
     first.kill('SIGKILL');
     await first.ended;
     expect(existsSync(join(folder, 'manifest.json'))).toBe(false);
