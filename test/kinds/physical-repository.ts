@@ -64,6 +64,17 @@ compression = gzip
     if (tries === 30) throw new Error(barman('check', 'state-db'));
     await delay(1000);
   }
+  // Barman takes it for whole when its last segment is there.
+  while (
+    !/status=DONE/.test(
+      execFileSync('sh', ['-c', `cat ${folder}/state-db/base/*/backup.info`], { encoding: 'utf8' }),
+    )
+  ) {
+    source.sql('postgres', "select pg_create_restore_point('whole'), pg_switch_wal()");
+    await delay(500);
+    barman('archive-wal', 'state-db');
+    barman('check-backup', 'state-db', 'latest');
+  }
   function backupIsMade(): boolean {
     try {
       barman('archive-wal', 'state-db');

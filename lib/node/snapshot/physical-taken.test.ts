@@ -3,11 +3,16 @@ import takeSnapshot from '../../../roles/take-snapshot.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { physicalManifest } from '../testing/physical-manifest.ts';
-import { contextOf, type Given } from '../testing/role-context.ts';
+import { contextOf, type Given, refusal } from '../testing/role-context.ts';
 
 const replica: Given['changes'] = [
   [['groups', 'replica'], { 'replica-1': { address: '172.30.77.40' } }],
   [['vars', 'replica'], { password: 'env:REPLICA' }],
+];
+
+const backup: Given['changes'] = [
+  [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
+  [['vars', 'backup'], { password: 'env:REPLICA' }],
 ];
 
 const resources = async (to: string, given: Given = {}, more: Record<string, string> = {}) =>
@@ -76,14 +81,57 @@ test('only a physical snapshot can be published: archives hold no roles', async 
   ).rejects.toThrow('--publish is for a physical snapshot');
 });
 
-test('it is taken from the Database+Sync server, or from a replica that is named', async () => {
+/** What the plan says about the source. */
+async function planned(to: string, given: Given, more: Record<string, string> = {}) {
+  const host = fakeHost([[/^ls /, '']], {
+    stat: async () => ({ ...rootsFile, type: 'directory' }),
+    read: async () => undefined,
+  });
+  const verdict = await (await resources(to, given, more)).at(-1)?.check(host);
+  if (verdict?.is !== 'drift') throw new Error('nothing is planned');
+  return verdict.differences.find(({ what }) => what === 'source')?.wanted;
+}
+
+test('the plan says where it is taken, and why there', async () => {
   process.env.REPLICA = 'replica.Pw~4';
-  expect(await resources('/data/s')).toHaveLength(2);
-  expect(await resources('replica-1:/data/s', { changes: replica, group: 'replica' })).toHaveLength(2);
+  const ofReplica: Given = { changes: replica, group: 'replica' };
+  expect(await planned('/data/s', {})).toBe(
+    'db-1: there is no replica and no backup host, so it does this work beside its own',
+  );
+  expect(await planned('/data/s', ofReplica)).toBe(
+    'replica-1: a replica, so the Database+Sync server does no work for it',
+  );
+  expect(await planned('/data/s', { changes: backup, group: 'backup' })).toBe(
+    'backup-1: the backup host, as there is no replica, so no running server does work for it',
+  );
+  expect(await planned('replica-1:/data/s', ofReplica)).toBe('replica-1: as --to says');
+  expect(await planned('/data/s', ofReplica, { from: 'replica-1' })).toBe('replica-1: as --from says');
 });
 
-test('it is taken where a server is', async () => {
+test('a source that cannot be copied is refused before anything is installed or made', async () => {
+  const [asked, install] = await resources('/data/s');
+  expect(asked?.name).toBe('state-db of db-1 can be copied');
+  expect(install?.name).toContain('zstd');
+  expect(
+    await refusal(
+      [asked].flatMap((each) => each ?? []),
+      'state-db of db-1 can be copied',
+      fakeHost([], {
+        sql: async () => ({ ok: false, error: 'no such container' }),
+      }),
+    ),
+  ).toEqual(['state-db of db-1 can be copied: it does not answer', expect.stringContaining('--from HOST')]);
+});
+
+test('it is taken where a server or a repository is, and its folder is there', async () => {
   await expect(resources('rpc-1:/data/s', { group: 'rpc' })).rejects.toThrow(
-    '--to rpc-1:/data/s: a physical snapshot is taken where the database server or a replica is',
+    '--to rpc-1:/data/s: a physical snapshot is taken where the database server, a replica or the repository of backups is',
   );
+  await expect(resources('db-1:/data/s', {}, { from: 'replica-1' })).rejects.toThrow(
+    '--to db-1:/data/s is on db-1, and --from takes the snapshot on replica-1',
+  );
+  const context = await contextOf({});
+  await expect(async () =>
+    takeSnapshot.resources({ ...context, given: { to: '/data/s', from: 'db-1' } }),
+  ).rejects.toThrow('--from is for a physical snapshot');
 });
