@@ -142,7 +142,7 @@ describe('A physical snapshot: a server of pieces goes wrong', () => {
         changed.writeUInt8(changed.readUInt8(2000) ^ 1, 2000);
         serve(middle(), { content: changed });
       },
-      /is corrupted, or not the piece that the bench.manifest names: SHA-256 [0-9a-f]{64}, wanted/,
+      /is corrupted, or not the piece that the manifest names: SHA-256 [0-9a-f]{64}, wanted/,
     ],
     ['a missing piece', () => serve(middle(), { failing: { status: 404, times: 9 } }), /answers 404/],
   ])('%s: named, nothing is in the data directory, and the next run ends it', async (_, breaks, words) => {

@@ -131,7 +131,7 @@ test('a server with a tablespace is refused before anything is copied', async ()
     const { code, said } = await bench.shop.take(refused).ended;
     expect([code, said]).toEqual([
       1,
-      expect.stringMatching(/pg_tblspc\/\d+ of its bench.data directory is a link, or a tablespace/),
+      expect.stringMatching(/pg_tblspc\/\d+ of its data directory is a link, or a tablespace/),
     ]);
     expect(readdirSync(refused)).toEqual([]);
   } finally {

@@ -7,10 +7,10 @@ import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** The groups whose hosts can be the source of a physical snapshot, the one that costs least first. */
-export const sourceGroups = ['replica', 'backup', 'database'] as const;
+const sourceGroups = ['replica', 'backup', 'database'] as const;
 
 /** Where a physical snapshot is taken. */
-export interface PhysicalSource {
+interface PhysicalSource {
   /** A running server, or the repository of the backup host. */
   readonly kind: 'server' | 'repository';
   /** For the plan: which host, and why. */

@@ -25,8 +25,8 @@ const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
  */
 const pieceSize = 1000 * 1024 ** 2;
 
-/** The programs of the backup host that recover from its repository. */
-export interface RecoveryProgram {
+/** The program of the backup host that recovers from its repository. */
+interface RecoveryProgram {
   readonly program: string;
   /** The file with its settings. */
   readonly settings: string;
