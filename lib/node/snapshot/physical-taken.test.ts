@@ -5,7 +5,7 @@ import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts'
 import { physicalManifest } from '../testing/physical-manifest.ts';
 import { contextOf, type Given, refusal } from '../testing/role-context.ts';
 
-const replica: Given['changes'] = [
+const replica: NonNullable<Given['changes']> = [
   [['groups', 'replica'], { 'replica-1': { address: '172.30.77.40' } }],
   [['vars', 'replica'], { password: 'env:REPLICA' }],
 ];
@@ -100,6 +100,11 @@ test('the plan says where it is taken, and why there', async () => {
   );
   expect(await planned('/data/s', ofReplica)).toBe(
     'replica-1: a replica, so the Database+Sync server does no work for it',
+  );
+  const two = { 'replica-1': { address: '172.30.77.40' }, 'replica-2': { address: '172.30.77.42' } };
+  const ofTwo: Given = { changes: [...replica.slice(1), [['groups', 'replica'], two]], group: 'replica' };
+  expect(await planned('/data/s', ofTwo)).toBe(
+    'replica-1: a replica, so the Database+Sync server does no work for it, the first of 2',
   );
   expect(await planned('/data/s', { changes: backup, group: 'backup' })).toBe(
     'backup-1: the backup host, as there is no replica, so no running server does work for it',
