@@ -1,11 +1,20 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Served } from '../kinds/faulty-file-server.ts';
 import { foreignPiece } from '../kinds/foreign-piece.ts';
-import { snapshotBench } from '../kinds/physical-bench.ts';
+import { type SnapshotBench, snapshotBench } from '../kinds/physical-bench.ts';
 import { measured } from './measured.ts';
 
 // Faults of physical snapshots, with real servers of PostgreSQL 15.
@@ -98,16 +107,20 @@ describe('A physical snapshot: a run is killed', () => {
       for (let at = 1; !whole(folder); at += 1) {
         kill.at(at);
         const { code } = await bench.shop.take(folder).ended;
-        expect(whole(folder)).toBe(code === 0);
+        // Its last commands clean up: then it is whole, and killed all the same.
+        if (code === 0) expect(whole(folder)).toBe(true);
         runs = at;
       }
     } finally {
       kill.end();
     }
     expect(runs).toBeGreaterThan(4);
-    expect(bench.source.sql('postgres', 'select slot_name from pg_replication_slots')).toBe(
-      'rpc_node_replica_1',
-    );
+    const { pieces } = JSON.parse(
+      readFileSync(join(folder, 'manifest.json'), 'utf8'),
+    ) as SnapshotBench['manifest'];
+    for (const { file, bytes } of pieces) expect(statSync(join(folder, file)).size).toBe(bytes);
+    const slots = () => bench.source.sql('postgres', 'select slot_name from pg_replication_slots');
+    await expect.poll(slots, { timeout: 20_000 }).toBe('rpc_node_replica_1');
     rmSync(folder, { recursive: true });
     measured(task, `${runs} runs, none left a slot or a manifest behind`);
   });
