@@ -234,9 +234,9 @@ describe('A physical snapshot: the host goes wrong', () => {
     // A part of one file alone: there is no tar stream that ends too early.
     const { file = '' } = bench.manifest.pieces.find(({ raw, first }) => first?.bytes === raw) ?? {};
     const zstd = join(bench.shop.base, 'zstd');
-    const cut = `cat >"$0.in"
-    if cmp -s "$0.in" ${join(bench.taken, file)}; then /usr/bin/zstd "$@" <"$0.in" | head -c 1000000; exit 1; fi
-    exec /usr/bin/zstd "$@" <"$0.in"`;
+    const cut = `cat >"$0.in.$$"
+    if cmp -s "$0.in.$$" ${join(bench.taken, file)}; then /usr/bin/zstd "$@" <"$0.in.$$" | head -c 1000000; exit 1; fi
+    exec /usr/bin/zstd "$@" <"$0.in.$$"`;
     writeFileSync(zstd, `#!/bin/sh\n${cut}\n`, { mode: 0o755 });
     const { code, said } = await unpack({ CONNECTIONS: 1 }).ended;
     rmSync(zstd);
