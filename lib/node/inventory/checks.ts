@@ -60,7 +60,8 @@ const alone = {
   monitor: 'a monitor has to notice when other servers fail: give it one of its own',
 };
 
-function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
+function groupProblems(deployment: Deployment): Problem[] {
+  const { hosts, placeOfGroup } = deployment;
   const known = Object.keys(groups);
   const hostsIn = (group: string) =>
     hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
@@ -85,28 +86,38 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
       const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be ${allowed}`;
       return names.length > most ? [problem(group, what, limited[group])] : [];
     }),
-    ...Object.entries(alone).flatMap(([group, hint]) => {
-      const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
-      return both.map(({ name, groups: own }) => {
-        const what = `${name} is in group ${group} and in ${own.filter((other) => other !== group).join(', ')}`;
-        return new Problem(what, { where: placeOfGroup(group, name), hint });
-      });
-    }),
-    ...hosts
-      .filter(({ vars }) => vars.network.kind === 'main')
-      .flatMap(({ name, groups: own }) => {
-        const several = ['database', 'rpc', 'gateway'].filter((group) => own.includes(group));
-        if (several.length < 2) return [];
-        const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
-        const hint = 'one server for several of them is for a test network';
-        return [
-          new Problem(what, {
-            where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name),
-            hint,
-          }),
-        ];
-      }),
+    ...notAlone(deployment),
+    ...togetherOnMainNetwork(deployment),
   ];
+}
+
+/** Hosts that share a server with another group, and may not. */
+function notAlone({ hosts, placeOfGroup }: Deployment): Problem[] {
+  return Object.entries(alone).flatMap(([group, hint]) => {
+    const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
+    return both.map(({ name, groups: own }) => {
+      const what = `${name} is in group ${group} and in ${own.filter((other) => other !== group).join(', ')}`;
+      return new Problem(what, { where: placeOfGroup(group, name), hint });
+    });
+  });
+}
+
+/** Servers of the main network that are in several groups. */
+function togetherOnMainNetwork({ hosts, placeOfGroup }: Deployment): Problem[] {
+  return hosts
+    .filter(({ vars }) => vars.network.kind === 'main')
+    .flatMap(({ name, groups: own }) => {
+      const several = ['database', 'rpc', 'gateway'].filter((group) => own.includes(group));
+      if (several.length < 2) return [];
+      const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
+      const hint = 'one server for several of them is for a test network';
+      return [
+        new Problem(what, {
+          where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name),
+          hint,
+        }),
+      ];
+    });
 }
 
 /**
