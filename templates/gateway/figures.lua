@@ -26,12 +26,6 @@ local function client_of(key, class)
   return clients[name]
 end
 
--- Counts the calls of a request by HTTP that passes.
-function figures.count(key, heavy, number)
-  local client = client_of(key, heavy and "heavy" or "usual")
-  client.calls = client.calls + number
-end
-
 -- What an answer counts for: of hundreds of the status, heavy, WebSocket, name of the key and reason of a refusal.
 local function kind_of(text)
   local hundreds, heavy, lasts, key, reason = text:match("^(%d*) (%d*) (%d*) (%S*) (%S*)$")
@@ -40,10 +34,10 @@ local function kind_of(text)
   return { client = client_of(key, class), code = hundreds .. "xx", reason = reason ~= "" and reason or nil }
 end
 
--- Counts an answer, as haproxy.cfg writes it: milliseconds, and the rest, which few different answers have. A converter costs less than
--- an action: HAProxy makes no object of the transaction for it.
+-- Counts an answer, as haproxy.cfg writes it: milliseconds, calls, and the rest, which few different answers have. A converter costs
+-- less than an action: HAProxy makes no object of the transaction for it.
 core.register_converters("figure", function(line)
-  local took, text = line:match("^(%d+) (.*)$")
+  local took, calls, text = line:match("^(%d+) (%d*) (.*)$")
   local kind = text and (by_kind[text] or kind_of(text))
   if not kind then return 0 end
   by_kind[text] = kind
@@ -54,6 +48,7 @@ core.register_converters("figure", function(line)
     return 1
   end
   took = tonumber(took)
+  client.calls = client.calls + (tonumber(calls) or 0)
   client.took = client.took + took
   for place, bound in ipairs(bounds) do
     if took <= bound then
@@ -70,7 +65,7 @@ local help = {
   "# TYPE rpc_node_gateway_answers_total counter",
   "# HELP rpc_node_gateway_answers_total Answers to clients, also those of the gateway itself.",
   "# TYPE rpc_node_gateway_calls_total counter",
-  "# HELP rpc_node_gateway_calls_total Calls that passed: each one in a batch counts.",
+  "# HELP rpc_node_gateway_calls_total Calls that passed, by HTTP as soon as they are answered: each one in a batch counts.",
   "# TYPE rpc_node_gateway_refused_total counter",
   "# HELP rpc_node_gateway_refused_total Requests by HTTP, and messages of WebSockets, that were refused.",
   "# TYPE rpc_node_gateway_seconds histogram",

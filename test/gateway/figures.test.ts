@@ -62,6 +62,29 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('figures of clients', () => {
     });
   });
 
+  // HAProxy itself judges a call whose id is a number, and Lua any other.
+  test.each([1, 'a-1'])(
+    'a call with id %j counts once it passes, and not where it is refused',
+    async (id) => {
+      const ownMethods = { key: 'env:GATEWAY_BOB', methods: { deny: [] } };
+      process.env.GATEWAY_BOB = 'b'.repeat(32);
+      await start({ clients: { requests: 4 } }, { alice: limited, bob: ownMethods });
+      await ask(call('who', id), asAlice);
+      await ask(call('who', id), { headers: { 'x-api-key': 'b'.repeat(32) } });
+      const many = await Promise.all(Array.from({ length: 12 }, () => ask(call('who', id))));
+      const refused = many.filter(({ status }) => status === 429).length;
+      expect(refused).toBeGreaterThan(0);
+      expect(await figures()).toMatchObject({
+        [`calls_total{${ofAlice.usual}}`]: 1,
+        'calls_total{key="bob",class="usual"}': 1,
+        [`calls_total{${without.usual}}`]: 12 - refused,
+        [`answers_total{${without.usual},code="2xx"}`]: 12 - refused,
+        [`refused_total{${without.usual},reason="requests"}`]: refused,
+        [`seconds_count{${without.usual}}`]: 12 - refused,
+      });
+    },
+  );
+
   test('each limit that refuses is counted by its name, and errors by their status', async () => {
     await start();
     await ask(batch(9), asAlice);
