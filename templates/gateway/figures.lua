@@ -7,10 +7,13 @@ local without_key = "(none)"
 -- Milliseconds: the upper bounds of the histogram.
 local bounds = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
 
+-- Counters of haproxy.cfg for a key in its table quick_figures: answers by the first bounds, then bits of their milliseconds.
+local quick_bounds, quick_bits = 8, 10
+
 local clients, names, by_kind = {}, {}, {}
 
 local function new_client(key, class)
-  local client = { key = key, class = class, calls = 0, answers = {}, refused = {}, took = 0, slower = 0, within = {} }
+  local client = { key = key, class = class, calls = 0, answers = {}, refused = {}, took = 0, slower = 0, within = {}, quick = {} }
   for place in ipairs(bounds) do client.within[place] = 0 end
   return client
 end
@@ -59,6 +62,24 @@ core.register_converters("figure", function(line)
   client.slower = client.slower + 1
   return 1
 end)
+
+-- Takes over what HAProxy itself has counted since the last time. Its counters have 32 bits.
+local function take_over(client, converters)
+  local key = client.key == without_key and "=" or client.key
+  local function more(counter)
+    local now = converters:table_gpc(key, counter, "quick_figures") or 0
+    local number = (now - (client.quick[counter] or 0)) & 0xffffffff
+    client.quick[counter] = now
+    return number
+  end
+  for place = 1, quick_bounds do
+    local number = more(place - 1)
+    client.within[place] = client.within[place] + number
+    client.calls = client.calls + number
+    if number > 0 then client.answers["2xx"] = (client.answers["2xx"] or 0) + number end
+  end
+  for bit = 0, quick_bits - 1 do client.took = client.took + (more(quick_bounds + bit) << bit) end
+end
 
 local prefix = "rpc_node_gateway_"
 local help = {
@@ -127,6 +148,11 @@ core.register_service("figures", "http", function(applet)
   applet:add_header("content-type", "text/plain; version=0.0.4")
   applet:start_response()
   applet:send(table.concat(help, "\n") .. "\n")
-  for _, name in ipairs({ table.unpack(names) }) do applet:send(series(clients[name])) end
+  for key in pairs(core.proxies.quick_figures.stktable:dump()) do client_of(key == "=" and "" or key, "usual") end
+  for _, name in ipairs({ table.unpack(names) }) do
+    local client = clients[name]
+    if client.class == "usual" then take_over(client, applet.c) end
+    applet:send(series(client))
+  end
   for key, entry in pairs(messages()) do applet:send(messages_of(key, entry)) end
 end)
