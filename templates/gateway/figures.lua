@@ -70,7 +70,8 @@ local function take_over(client, converters)
     local now = converters:table_gpc(key, counter, "quick_figures") or 0
     local number = (now - (client.quick[counter] or 0)) & 0xffffffff
     client.quick[counter] = now
-    return number
+    -- After a reload the process of before empties its tables, and may be asked at that moment.
+    return number > 0x7fffffff and now or number
   end
   for place = 1, quick_bounds do
     local number = more(place - 1)
