@@ -25,7 +25,7 @@ get() {
     printf 'url = '; word "$asked"; echo
     [ -z "$token" ] || { printf 'header = '; word "Authorization: Bearer $token"; echo; }
   } | curl --silent --show-error --location --globoff --max-time "$limit" --max-filesize "$longest" \
-    --header "Accept: $accept" --config - "$@"
+    --header "Accept: $accept" --proto =http,https --config - "$@"
 }
 
 # A field of the registry's demand for a token.
