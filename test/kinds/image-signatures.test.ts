@@ -154,6 +154,23 @@ test('a host without curl is asked before it pulls the image', async () => {
   ]);
 });
 
+test.each([
+  ['database', ['node', 'prover', 'database']],
+  ['rpc', ['node', 'prover', 'database']],
+  ['replica', ['database']],
+] as const)('a host of the group %s asks for the images that it uses', async (group, names) => {
+  const all = ['node', 'prover', 'database'];
+  const text = readFileSync(newKeys().public, 'utf8');
+  const changes: Changes = [
+    ...all.map((name): Changes[number] => [['vars', 'images', name], `r.example/${name}@${none}`]),
+    [['vars', 'image_keys'], Object.fromEntries(all.map((name) => [name, text]))],
+    ...(group === 'replica' ? replica : []),
+  ];
+  const resources = await preflight.resources(await contextOf({ changes, group }));
+  const asked = resources.flatMap(({ name }) => /^images\.(\w+) is signed/.exec(name)?.[1] ?? []);
+  expect(asked).toEqual(names);
+});
+
 test('an inventory without keys asks for no signature', async () => {
   const all = await Promise.all([preflight, images].map(async (role) => role.resources(await contextOf({}))));
   expect(all.flat().filter(({ name }) => name.includes('signed'))).toEqual([]);
