@@ -154,6 +154,12 @@ test('a host without curl is asked before it pulls the image', async () => {
   ]);
 });
 
+process.env.REPLICA_PASSWORD = 'replica.Pw~5';
+const replica: Changes = [
+  [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+  [['vars', 'replica'], { password: 'env:REPLICA_PASSWORD' }],
+];
+
 test.each([
   ['database', ['node', 'prover', 'database']],
   ['rpc', ['node', 'prover', 'database']],
