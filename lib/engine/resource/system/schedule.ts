@@ -50,10 +50,11 @@ const sandbox = [
 ];
 
 /**
- * A command that the host runs periodically, by a systemd timer.
+ * A command that the host runs periodically, by a systemd timer. With `writes`, folders that it may
+ * change, it runs in a sandbox; without, it may do all that root may.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
- * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports' })
+ * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports', writes: ['/srv/reports'] })
  */
 export function schedule(name: string, { every, command, description, writes }: Schedule): Resource {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
