@@ -202,6 +202,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...gatewayFaults(inventory, host),
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
+    ...signatureFaults(host.vars),
     ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
@@ -320,6 +321,17 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
       hint: `leave out ${path[0] === 'images' ? 'the tag' : 'the key'}: the default is that of the ${own} generation`,
     };
   });
+}
+
+/** A tag may mean another image when it is pulled than when its signature is looked at. */
+function signatureFaults({ images, image_keys: keys = {} }: RawVariables): Fault[] {
+  return (['node', 'prover', 'database'] as const)
+    .filter((name) => keys[name] !== undefined && !images[name].includes('@'))
+    .map((name) => ({
+      path: ['images', name],
+      what: `images.${name} has no digest, and image_keys.${name} is there: a signature is of a digest`,
+      hint: 'add it behind the name, as in registry.example/owner/name@sha256:…; docker buildx imagetools inspect NAME prints it',
+    }));
 }
 
 /**
