@@ -160,6 +160,8 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
     for (const host of hosts) host.height += host.name === had ? 0 : 2;
     const other = new Agent({ keepAlive: true });
     await until(async () => (await heightOf(other)) === 1002, 'another connection shows a newer block');
+    // Both processes judge for themselves, each second: a turn lasts longer than that.
+    await sleep(2500);
     await gateway.undrain(had);
     await until(async () => serves(had), 'it is back', 30);
     expect(await heightOf(agent)).toBe(1002);
