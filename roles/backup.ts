@@ -3,9 +3,8 @@ import { role } from '../lib/engine/resource/role.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
-import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
+import { barmanFile, passwordsOfBarman, recoveryConf } from '../lib/node/backup/settings.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
-import { product } from '../lib/node/server/product.ts';
 import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -21,7 +20,7 @@ export default role<Variables>('backup', (context) => {
   const folder = dataFolder(vars, 'backup');
   return [
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
-    packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
+    packages('barman', 'cron', 'zstd', `postgresql-client-${postgresVersion}`),
     service('cron'),
     ...dockerWaitsForData(context),
     directory(folder).mode(0o700).owner('barman').group('barman'),
@@ -29,7 +28,7 @@ export default role<Variables>('backup', (context) => {
     file('/var/lib/barman/.pgpass').content(passwordsOfBarman(vars)).owner('barman').group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     ...backupPrograms(),
-    file(`/etc/${product}/recovery.conf`).content(recoverySettings(context)),
+    recoveryConf(context),
     dockerImage(vars.images.database),
     baseBackupIsThere(context),
     ...backupSchedules(context),

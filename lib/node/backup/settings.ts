@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -53,16 +56,18 @@ export function barmanFile({ hosts, vars }: Deployment): string {
   return barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
 }
 
-/** The settings of the recovery program. */
-export function recoverySettings({ hosts, vars }: Deployment): string {
+/** The settings of the programs for base backups and recoveries. */
+export function recoveryConf({ hosts, vars }: Deployment): Resource {
   const { state, prover } = databaseHost(hosts).vars.credentials;
-  return shellSettings({
+  const settings = shellSettings({
     REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
     CONNECTION: connectionToServer({ hosts }),
     RESULTS: resultsFolder,
+    PROGRAMS: postgresPrograms,
     IMAGE: vars.images.database,
     STATE_USER: state.user,
     STATE_DATABASE: state.database,
     PROVER_DATABASE: prover.database,
   });
+  return file(`/etc/${product}/recovery.conf`).content(settings);
 }
