@@ -8,7 +8,8 @@
 #   recovery unpack FOLDER COPY  makes a data directory of an offer, in COPY
 #
 # An offer has these files:
-#   base/           pieces of a tar stream (cut-backup.py), or the files themselves of a backup that an older version has made
+#   base/           pieces of a tar stream (cut-backup.py)
+#   data/           instead of it: the files of a base backup that an older version has made
 #   log/            write-ahead log, as it is in the repository
 #   lists/items     what has to be fetched: kind, name, SHA-256; lists/plain-* and lists/log-* are lists of files
 #   lists/settings  for postgresql.auto.conf
@@ -69,8 +70,8 @@ list_log() {
 
 # Verifies the base backup of the offer $offer. Each piece is read from the disk.
 verify_base() {
-  if [ -e "$offer/base/PG_VERSION" ]; then
-    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/base" 2>&1) || corrupt=$(printf '%s\n' "$said" | grep -m 1 -i error)
+  if [ -e "$offer/data" ]; then
+    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/data" 2>&1) || corrupt=$(printf '%s\n' "$said" | grep -m 1 -i error)
   else
     # shellcheck disable=SC2016 # it is for the shell of each piece
     corrupt=$(cd "$offer/base" && sed -n 's/^piece \(.*\) \(.*\)/\2  \1/p' ../lists/items |
@@ -127,14 +128,14 @@ link_offer='
     ln "$data/base.tar.zst" ../base
     sha256sum "$data/base.tar.zst" | sed "s/ .*//; s/^/piece base.tar.zst /" >items
   else
-    cp -al "$data" ../base
+    cp -al "$data" ../data
     # Four lists of about the same size, and the folders with each.
-    (cd ../base && find . -mindepth 1 ! -path "./log/*" ! -path "./pg_wal/?*" ! -name tablespace_map -printf "%y %s %P\n") | sort -k1,1 -k2,2rn |
+    (cd .. && find data ! -path "data/log/*" ! -path "data/pg_wal/?*" ! -name tablespace_map -printf "%y %s %p\n") | sort -k1,1 -k2,2rn |
       awk "{ n = 0; for (i = 1; i < 4; i++) if (size[i] < size[n]) n = i; size[n] += \$2; path = \$0; sub(/^. [0-9]+ /, \"\", path)
         if (\$1 == \"d\") for (i = 0; i < 4; i++) print path > (\"plain-\" i); else print path > (\"plain-\" n) }"
     for each in plain-*; do echo "plain $each -"; done >items
   fi
-  (cd ../log && ls) | split -l 32 - log-
+  (cd .. && ls -d log/*) | split -l 32 - log-
   for each in log-*; do echo "log $each $(sha256sum <"$each" | cut -d" " -f1)"; done >>items'
 
 # Offers the recovery in the folder $offer.
@@ -162,7 +163,7 @@ offer() {
   if [ -e "$data/backup_manifest" ]; then
     unpacked=$(grep -o '"Size": [0-9]*' "$data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
   else unpacked=$(du -sx -B1 "$data" | cut -f1); fi
-  largest=$(find "$offer/base" -maxdepth 1 -name '*.tar.zst' -printf '%s\n' | sort -rn | awk 'NR <= 4 { sum += $1 } END { printf "%.0f", sum }')
+  largest=$(find "$offer" -name '*.tar.zst' -printf '%s\n' | sort -rn | awk 'NR <= 4 { sum += $1 } END { printf "%.0f", sum }')
   needed=$((unpacked + largest + segments * 16777216))
   as_barman truncate -s "$needed" "$offer/room" || fail "$offer/room cannot be made"
 }

@@ -30,11 +30,12 @@ unpack_item() {
         return 1
       fi
       tar --use-compress-program='zstd -dq' --extract --preserve-permissions --no-same-owner --file="$held/$3" --directory="$1/data" || return ;;
-    plain) take --partial --files-from="$1/lists/$3" "$SOURCE/base/" "$1/data/" || return ;;
+    # The lists have names from the top of the offer: rsync 3.5.0 finds no others without a chroot.
+    plain) take --partial --files-from="$1/lists/$3" "$SOURCE/" "$1/" || return ;;
     log)
-      take --files-from="$1/lists/$3" "$SOURCE/log/" "$held/" || return
+      take --files-from="$1/lists/$3" "$SOURCE/" "$held/" || return
       mkdir -p "$1/data/pg_wal"
-      for segment in "$held"/*; do gzip -dcf "$segment" >"$1/data/pg_wal/$(basename "$segment")" || return; done ;;
+      for segment in "$held"/log/*; do gzip -dcf "$segment" >"$1/data/pg_wal/$(basename "$segment")" || return; done ;;
   esac
   rm -rf "$held"
 }

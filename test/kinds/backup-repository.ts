@@ -130,6 +130,12 @@ export async function startRepository(): Promise<Repository> {
     stdio: 'ignore',
   });
   const received = once(receiver, 'exit');
+  // Barman makes no backup before it has a segment of the log.
+  for (let tries = 0; source.sql('postgres', 'select count(*) from pg_stat_replication') === '0'; tries += 1) {
+    if (tries === 300) throw new Error('Barman does not connect');
+    await delay(100);
+  }
+  barman('-q', 'switch-wal', '--force', '--archive', '--archive-timeout', '60', 'state-db');
   const port = await freePort();
   const configuration = join(folder, 'rsyncd.conf');
   writeFileSync(
