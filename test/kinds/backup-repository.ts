@@ -41,8 +41,14 @@ export interface Repository {
   /** Waits until all that the server has written is in the repository. */
   untilReceived(): Promise<void>;
   offerRecovery(time: string): Said;
+  /** Recovers to the end of all that arrived as the version before did: staged, then fetched. */
+  receiveOldWay(): void;
   /** Fetches what is offered. `killedAt` ends it when its copy has that file. */
   receive(time: string, options?: { readonly killedAt?: string }): Promise<Said>;
+  /** How many times the backup host has sent a file of the base backup. */
+  timesSent(name: string): number;
+  /** Starts a drill, with the programs of that folder before all others. */
+  drill(folder: string): Said;
   /** Starts the new server, and waits until it has recovered. It takes the data directory. */
   start(): Promise<Postgres>;
   end(): Promise<void>;
@@ -99,8 +105,12 @@ function writePrograms(folder: string, repository: string): string {
   return programs;
 }
 
-/** Starts all of it, with an empty state database. Needs root. */
-export async function startRepository(): Promise<Repository> {
+/**
+ * Starts all of it, with an empty state database. Needs root.
+ *
+ * @param settings more of them, for the server
+ */
+export async function startRepository(settings: Readonly<Record<string, string>> = {}): Promise<Repository> {
   installMissing([
     ['/usr/bin/barman', 'barman'],
     ['/usr/bin/rsync', 'rsync'],
@@ -112,7 +122,7 @@ export async function startRepository(): Promise<Repository> {
   const repository = join(home, 'state-db');
   mkdirSync(home, { mode: 0o700 });
   execFileSync('chown', ['barman:barman', home]);
-  const source = await startPostgres(folder, { fsync: 'off', max_wal_size: '1GB' });
+  const source = await startPostgres(folder, { fsync: 'off', max_wal_size: '1GB', ...settings });
   execFileSync('chmod', ['755', join(source.socket, '..'), source.socket]);
   source.sql('postgres', 'create database state_db');
   writeBarman(folder, source, home);
@@ -131,7 +141,11 @@ export async function startRepository(): Promise<Repository> {
   });
   const received = once(receiver, 'exit');
   // Barman makes no backup before it has a segment of the log.
-  for (let tries = 0; source.sql('postgres', 'select count(*) from pg_stat_replication') === '0'; tries += 1) {
+  for (
+    let tries = 0;
+    source.sql('postgres', 'select count(*) from pg_stat_replication') === '0';
+    tries += 1
+  ) {
     if (tries === 300) throw new Error('Barman does not connect');
     await delay(100);
   }
@@ -140,7 +154,7 @@ export async function startRepository(): Promise<Repository> {
   const configuration = join(folder, 'rsyncd.conf');
   writeFileSync(
     configuration,
-    `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${offer}\nread only = yes\nauth users = recovery\nsecrets file = ${folder}/secrets\n`,
+    `log file = ${folder}/sent\ntransfer logging = yes\nlog format = %f\nuse chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${offer}\nread only = yes\nauth users = recovery\nsecrets file = ${folder}/secrets\n`,
   );
   writeFileSync(join(folder, 'secrets'), 'recovery:backup.Pw~4\n', { mode: 0o600 });
   writeFileSync(join(folder, 'password'), 'backup.Pw~4\n', { mode: 0o600 });
@@ -205,6 +219,37 @@ export async function startRepository(): Promise<Repository> {
       );
     },
     offerRecovery: (time) => said(join(programs, 'recovery'), ['offer', offer, time], env),
+    receiveOldWay: () => {
+      const staged = offer;
+      rmSync(staged, { recursive: true, force: true });
+      barman('-q', 'verify-backup', 'state-db', 'latest');
+      barman('-q', 'recover', 'state-db', 'latest', staged);
+      const address = `rsync://recovery@127.0.0.1:${port}/recovery/`;
+      execFileSync('mkdir', ['-p', data]);
+      execFileSync('rsync', [
+        '--archive',
+        '--partial',
+        `--password-file=${folder}/password`,
+        address,
+        `${data}/`,
+      ]);
+      // As that version: to the end of the log in its place.
+      execFileSync('sh', [
+        '-c',
+        `touch "$1/recovery.signal"; echo "restore_command = 'false'" >>"$1/postgresql.auto.conf"`,
+        'sh',
+        data,
+      ]);
+    },
+    timesSent: (name) =>
+      readFileSync(join(folder, 'sent'), 'utf8')
+        .split('\n')
+        .filter((line) => line.endsWith(name)).length,
+    drill: (before) =>
+      said(join(programs, 'recovery'), ['drill', join(home, 'drill'), 'latest'], {
+        ...env,
+        PATH: `${before}:${env.PATH}`,
+      }),
     async start() {
       const started = await startPostgres(folder, { fsync: 'off' }, (own) => {
         rmSync(own, { recursive: true });

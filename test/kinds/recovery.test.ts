@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -111,25 +111,29 @@ test('a server is as it was at a time, whatever was written after it', async () 
 test('a recovery that is killed goes on, and fetches no piece again that is unpacked', async () => {
   await host.untilReceived();
   expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
-  const copy = `${host.data}.rpc-node-copy`;
-  for (const at of [
-    'lists/items',
-    'held/piece-000002.tar.zst',
-    'done/piece-000001.tar.zst',
-    'data/recovery.signal',
-  ]) {
-    const killed = await host.receive('latest', { killedAt: at });
-    expect([null, 0]).toContain(killed.code);
-  }
-  const done = join(copy, 'done/piece-000001.tar.zst');
-  const before = existsSync(done) ? statSync(done).mtimeMs : undefined;
-  // A part of a piece is there, and so is a file that nobody has asked for.
+  const first = 'piece-000001.tar.zst';
+  expect((await host.receive('latest', { killedAt: 'lists/items' })).code).toBe(null);
+  expect((await host.receive('latest', { killedAt: `held/${first}` })).code).toBe(null);
+  expect((await host.receive('latest', { killedAt: `done/${first}` })).code).toBe(null);
+  expect(existsSync(host.data)).toBe(false);
+  const sent = host.timesSent(first);
   const last = await host.receive('latest');
   expect(last, last.said).toMatchObject({ code: 0 });
-  expect(before === undefined || !existsSync(done) || statSync(done).mtimeMs === before).toBe(true);
+  expect(sent).toBeGreaterThan(0);
+  expect(host.timesSent(first)).toBe(sent);
   const server = await host.start();
   expect(server.sql('state_db', blocksOf)).toBe(blocks());
   await server.stop();
+});
+
+test('a drill that the backup host has no room for is refused before it copies anything', () => {
+  const disk = join(host.folder, 'disk');
+  mkdirSync(disk);
+  writeFileSync(join(disk, 'df'), '#!/bin/sh\necho disk 9000000 8000000 1000000 89% /\n', { mode: 0o755 });
+  const { code, said } = host.drill(disk);
+  expect(code).toBe(1);
+  expect(said).toMatch(/^there is no room for the recovery in .*: it takes \d+ MB, and 1 MB are free$/m);
+  expect(readdirSync(join(host.repository, '..'))).not.toContain('drill');
 });
 
 test('what is wrong with the backup or its log is known before the server is touched', () => {
