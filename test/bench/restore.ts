@@ -39,9 +39,9 @@ const settings = {
 };
 
 /**
- * Recovers a server from a base backup of it, as `recover.mjs` does apart from the network: the
- * files are copied to the place where the log is added, and from there to the new server, which
- * starts.
+ * Recovers a server from a base backup of it, whose files are copied twice: to the place where
+ * the log is added, and from there to the new server, which starts. Recoveries did that before
+ * base backups were pieces.
  *
  * @returns seconds until it answers
  */

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -204,4 +205,41 @@ test('a base backup that was not cut, and one that the version before has made, 
   expect(host.makeBackup()).toMatchObject({ code: 0 });
   const left = execFileSync('find', [host.repository, '-name', 'base.tar.zst'], { encoding: 'utf8' });
   expect(left).toBe('');
+});
+
+// The last one: the source is gone after it.
+test('a server that dies while it writes loses the writes of less than 10 seconds', async () => {
+  host.source.sql(
+    'state_db',
+    'create table writes (n serial primary key, at timestamptz default clock_timestamp())',
+  );
+  const env = { ...process.env, ...host.source.environment };
+  const writer = spawn(
+    'sh',
+    [
+      '-c',
+      'yes "insert into writes default values returning n, extract(epoch from at);" | psql -XAtq -d state_db',
+    ],
+    { env, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  // What the server has said is written.
+  let written = '';
+  writer.stdout.setEncoding('utf8').on('data', (text) => {
+    written += text;
+  });
+  const ended = once(writer, 'close');
+  await delay(3000);
+  // All of its processes at once, as when the power goes.
+  execFileSync('sh', ['-c', 'kill -9 "$1" $(pgrep -P "$1")', 'sh', String(host.source.pid)]);
+  await ended;
+  const [last, lastAt] = (written.trim().split('\n').at(-1) ?? '').split('|').map(Number) as [number, number];
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  expect(await host.receive('latest')).toMatchObject({ code: 0 });
+  const server = await host.start();
+  const there = server.sql('state_db', 'select max(n), max(extract(epoch from at)) from writes');
+  await server.stop();
+  const [kept, keptAt] = there.split('|').map(Number) as [number, number];
+  console.log(`${last} writes, ${last - kept} lost: ${Math.round((lastAt - keptAt) * 1000)} ms`);
+  expect(last).toBeGreaterThan(100);
+  expect(lastAt - keptAt).toBeLessThan(10);
 });
