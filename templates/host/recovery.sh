@@ -143,6 +143,9 @@ offer() {
   offer=$1
   choose_backup
   data=$REPOSITORY/base/$backup/data
+  version=$(($(sed -n 's/^version=//p' "$data/../backup.info") / 10000))
+  ours=$(basename "$(dirname "$PROGRAMS")")
+  [ "$version" = "$ours" ] || fail "the base backup $backup is of PostgreSQL $version, and only that version reads it: the deployment has $ours"
   begin=$(sed -n 's/^begin_wal=//p' "$data/../backup.info")
   end=$(sed -n 's/^end_wal=//p' "$data/../backup.info")
   # What came since the last run of cron. It may be running just now.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Functions that make a data directory of what a backup host offers (recovery.sh). Several workers fetch at the same time. A piece is fetched
 # into a file beside the data directory, verified, unpacked and removed, so only its unpacked files stay. It may be ended at any moment and
-# run again: what is there is not fetched again.
+# run again: what is unpacked is not fetched again, unless the machine has restarted.
 #
 # Settings:
 #   SOURCE     of rsync: the folder of the offer, or its address
@@ -48,14 +48,17 @@ work_through() {
     if [ $((number % WORKERS)) != "$2" ] || [ -e "$1/done/$name" ]; then continue; fi
     [ ! -e "$1/failed" ] || exit 1
     unpack_item "$1" "$kind" "$name" "$sum" </dev/null || { : >"$1/failed"; exit 1; }
-    sync -f "$1/data" && : >"$1/done/$name"
+    : >"$1/done/$name"
   done <"$1/lists/items"
 }
 
 # Makes $1/data what the offer is. $1 may hold what an interrupted run has made of the same offer.
 unpack_offer() {
   mkdir -p "$1/lists.new" && take "$SOURCE/lists/" "$1/lists.new/" || return
-  if ! cmp -s "$1/lists/items" "$1/lists.new/items" || ! cmp -s "$1/lists/settings" "$1/lists.new/settings"; then
+  # What was written before a crash of the machine may not be on its disk, whatever is marked as done.
+  cp /proc/sys/kernel/random/boot_id "$1/lists.new/boot" || return
+  if ! cmp -s "$1/lists/items" "$1/lists.new/items" || ! cmp -s "$1/lists/settings" "$1/lists.new/settings" ||
+    ! cmp -s "$1/lists/boot" "$1/lists.new/boot"; then
     rm -rf "$1/data" "$1/done" "$1/lists"
     mv "$1/lists.new" "$1/lists" || return
   fi
