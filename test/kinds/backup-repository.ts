@@ -47,8 +47,8 @@ export interface Repository {
   receive(time: string, options?: { readonly killedAt?: string }): Promise<Said>;
   /** How many times the backup host has sent a file of the base backup. */
   timesSent(name: string): number;
-  /** Starts a drill, with the programs of that folder before all others. */
-  drill(folder: string): Said;
+  /** Starts a drill. The programs of a folder may be before all others. */
+  drill(folder?: string): Said;
   /** Starts the new server, and waits until it has recovered. It takes the data directory. */
   start(): Promise<Postgres>;
   end(): Promise<void>;
@@ -86,13 +86,29 @@ function writeBarman(folder: string, source: Postgres, home: string): void {
   writeFileSync(join(folder, 'old.conf'), general + settings.replaceAll(/^backup_compression.*\n/gm, ''));
 }
 
+/** In place of docker: no container but that of a drill, which is a PostgreSQL of its own. */
+const dockerOf = (folder: string): string => `#!/bin/sh
+data=/run/rpc-node-drill
+as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+case $1 in
+  run)
+    mkdir -p ${folder}/drill && chown -R postgres:postgres "$data" ${folder}/drill || exit
+    as_postgres /usr/lib/postgresql/15/bin/pg_ctl --pgdata="$data" --no-wait --log=${folder}/drill/log \\
+      --options="-c hot_standby=off -c listen_addresses= -c unix_socket_directories=${folder}/drill" start ;;
+  exec) while [ "$1" != psql ]; do shift; done; exec "$@" --host=${folder}/drill ;;
+  inspect) [ -e "$data/postmaster.pid" ] && echo true ;;
+  logs) cat ${folder}/drill/log ;;
+  rm) [ ! -e "$data/postmaster.pid" ] || as_postgres /usr/lib/postgresql/15/bin/pg_ctl --pgdata="$data" --mode=immediate stop ;;
+esac
+`;
+
 /** The programs of the backup host, and what stands for docker. */
-function writePrograms(folder: string, repository: string): string {
+function writePrograms(folder: string, repository: string, source: Postgres): string {
   const programs = join(folder, 'bin');
   mkdirSync(programs, { mode: 0o755 });
   const program = (name: string, text: string) => writeFileSync(join(programs, name), text, { mode: 0o755 });
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
-  program('docker', '#!/bin/sh\n');
+  program('docker', dockerOf(folder));
   program('cut-backup', template('cut-backup.py'));
   program('base-backup', template('base-backup.sh'));
   program('recovery', template('unpack-recovery.sh') + template('recovery.sh'));
@@ -100,6 +116,11 @@ function writePrograms(folder: string, repository: string): string {
     REPOSITORY: repository,
     RESULTS: join(folder, 'results'),
     PROGRAMS: '/usr/lib/postgresql/15/bin',
+    CONNECTION: `host=${source.socket} port=${source.port} user=${source.user} dbname=state_db`,
+    IMAGE: 'postgres:15',
+    STATE_USER: source.user,
+    STATE_DATABASE: 'state_db',
+    PROVER_DATABASE: 'prover_db',
   });
   writeFileSync(join(folder, 'recovery.conf'), settings);
   return programs;
@@ -125,8 +146,9 @@ export async function startRepository(settings: Readonly<Record<string, string>>
   const source = await startPostgres(folder, { fsync: 'off', max_wal_size: '1GB', ...settings });
   execFileSync('chmod', ['755', join(source.socket, '..'), source.socket]);
   source.sql('postgres', 'create database state_db');
+  source.sql('postgres', 'create database prover_db');
   writeBarman(folder, source, home);
-  const programs = writePrograms(folder, repository);
+  const programs = writePrograms(folder, repository, source);
   const env = {
     ...process.env,
     PATH: `${programs}:${process.env.PATH}`,
@@ -245,7 +267,7 @@ export async function startRepository(settings: Readonly<Record<string, string>>
       readFileSync(join(folder, 'sent'), 'utf8')
         .split('\n')
         .filter((line) => line.endsWith(name)).length,
-    drill: (before) =>
+    drill: (before = programs) =>
       said(join(programs, 'recovery'), ['drill', join(home, 'drill'), 'latest'], {
         ...env,
         PATH: `${before}:${env.PATH}`,

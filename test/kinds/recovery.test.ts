@@ -18,6 +18,7 @@ beforeAll(async () => {
      create table filler (n bigint primary key, text text);
      insert into filler select n, encode(sha256(n::text::bytea), 'hex') || repeat(md5(n::text), 20) from generate_series(1, 500000) n;`,
   );
+  host.source.sql('prover_db', 'create schema state; create table state.nodes (n int)');
   addBlocks(1000);
 });
 afterAll(() => host.end());
@@ -125,6 +126,18 @@ test('a recovery that is killed goes on, and fetches no piece again that is unpa
   const server = await host.start();
   expect(server.sql('state_db', blocksOf)).toBe(blocks());
   await server.stop();
+});
+
+test('a drill passes when the blocks are those of the running database, and leaves nothing', () => {
+  const passed = host.drill();
+  expect(passed.said).toMatch(
+    /^PASS: \d+ blocks up to \d+ match the running database, from base backup \w+$/m,
+  );
+  expect(passed.code).toBe(0);
+  expect(existsSync('/run/rpc-node-drill/PG_VERSION')).toBe(false);
+  expect(readdirSync(join(host.repository, '..'))).toEqual(
+    expect.not.arrayContaining(['drill', 'drill.offer']),
+  );
 });
 
 test('a drill that the backup host has no room for is refused before it copies anything', () => {
