@@ -18,7 +18,7 @@ beforeAll(async () => {
      create table filler (n bigint primary key, text text);
      insert into filler select n, encode(sha256(n::text::bytea), 'hex') || repeat(md5(n::text), 20) from generate_series(1, 500000) n;`,
   );
-  host.source.sql('prover_db', 'create schema state; create table state.nodes (n int)');
+  host.source.sql('prover_db', 'create schema state; create table state.nodes as select 1 as n');
   addBlocks(1000);
 });
 afterAll(() => host.end());
