@@ -7,8 +7,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM ${BASE}
-# ssh reads ssh_config, and reaches jump hosts; the library gives it an entry in passwd for any user.
-RUN apt-get update && apt-get install -y --no-install-recommends openssh-client libnss-wrapper && rm -rf /var/lib/apt/lists/*
+# ssh reads ssh_config, and reaches jump hosts; the library gives it an entry in passwd for any user; openssl signs certificates.
+RUN apt-get update && apt-get install -y --no-install-recommends openssh-client libnss-wrapper openssl && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/rpc-playbooks
 COPY --from=packages /opt/rpc-playbooks/node_modules node_modules
 COPY . .

@@ -33,7 +33,7 @@ class DeploymentsInOrder extends BaseSequencer {
 /** Deployments that take more than five minutes each. */
 const longDeployments = [
   'test/deploy/{backup,killed-engine,monitor,older,physical}.test.ts',
-  'test/deploy/{restarted,rewind,surroundings,switch}.test.ts',
+  'test/deploy/{restarted,rewind,surroundings,switch,tls}.test.ts',
 ];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
@@ -116,7 +116,7 @@ export default defineConfig({
       {
         test: {
           name: 'services',
-          include: ['test/{gateway,report,ssh,terminal}/**/*.test.ts'],
+          include: ['test/{gateway,protocol,report,ssh,terminal}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

@@ -43,6 +43,19 @@ await runPlaybook(
       roles: await roles(...serverRoles, 'next-version'),
       ...rolling,
     }),
+    // A rotation of passwords: every server moves to second logins, before the usual ones change.
+    play('second logins', { hosts: 'database', roles: await roles('second-logins') }),
+    play('servers use second logins', {
+      hosts: 'database,rpc',
+      roles: await roles('temporary-logins'),
+      needs: ['second logins'],
+      ...rolling,
+    }),
+    play('new passwords', {
+      hosts: 'database,rpc',
+      roles: await roles('new-passwords'),
+      needs: ['servers use second logins'],
+    }),
     // A change of the node's version: no container reads a configuration or a database of the
     // other one.
     play('former version', {
@@ -51,6 +64,12 @@ await runPlaybook(
       anyErrorsFatal: true,
     }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
+    // Before a server has a certificate of another authority.
+    play('certificate authority', {
+      hosts: 'rpc,replica,backup',
+      roles: await roles('certificate-authority'),
+      optional: true,
+    }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles(
@@ -60,6 +79,7 @@ await runPlaybook(
         'snapshot',
         'prover',
         'pool-db',
+        'layer1',
         'sync',
         'backup-source',
         'replica-source',
@@ -67,7 +87,7 @@ await runPlaybook(
     }),
     play('replicas', {
       hosts: 'replica',
-      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
+      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
       needs: ['Database+Sync server'],
       // A copy reads the whole server.
       serial: 1,
@@ -94,6 +114,11 @@ await runPlaybook(
       needs: ['RPC servers'],
       optional: true,
     }),
+    play('no second logins', {
+      hosts: 'database,rpc',
+      roles: await roles('no-second-logins'),
+      needs: ['RPC servers'],
+    }),
     play('releases', { hosts: 'database,rpc', roles: await roles('release') }),
     play('backups', {
       hosts: 'backup',
@@ -104,6 +129,13 @@ await runPlaybook(
     play('gateways', {
       hosts: 'gateway',
       roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
+      optional: true,
+    }),
+    // After all clients can encrypt.
+    play('encryption', {
+      hosts: 'database,replica',
+      roles: await roles('encryption'),
+      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
       optional: true,
     }),
     // An ACME server may ask any gateway for the answer to its challenge, so all of them have to

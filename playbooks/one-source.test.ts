@@ -590,6 +590,34 @@ const table: readonly Row[] = [
   ['verify.pause_seconds', 9, ['db role sync', 'rpc role verify']],
 ];
 
+/** The first ones are in place of `network.l1_rpc_url`. */
+const severalOfLayer1: Changes = [
+  [['vars', 'network', 'l1_rpc_url'], undefined],
+  [
+    ['vars', 'network', 'l1_rpc_urls'],
+    ['http://172.30.77.10:8546', 'http://b/'],
+  ],
+];
+const withSeveral: readonly Row[] = [
+  [
+    'network.l1_rpc_urls',
+    ['http://172.30.77.10:8546', 'http://c/'],
+    ['db role layer1', 'db role state-db', 'role preflight', 'role prover'],
+  ],
+  [
+    'ports.layer1',
+    18_547,
+    [
+      'db role firewall',
+      'db role layer1',
+      'db role sync',
+      'node.config.toml Etherman.URL',
+      'role preflight',
+      'rpc role database-reachable',
+    ],
+  ],
+];
+
 /** Variables without an effect on a bare host, and the tests of their effect. */
 const elsewhere: Readonly<Record<string, string>> = {
   generation: 'lib/node/render/specification.test.ts',
@@ -627,6 +655,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   'gateway.tls.acme.directory': 'lib/node/gateway/certificate.test.ts',
   'snapshot.manifest': 'lib/node/inventory/manifest.test.ts',
   'snapshot.from': 'lib/node/inventory/manifest.test.ts',
+  'snapshot.s3.endpoint': 'lib/node/variables/s3.test.ts',
+  'snapshot.s3.region': 'lib/node/variables/s3.test.ts',
+  'snapshot.s3.path_style': 'lib/node/variables/s3.test.ts',
+  'snapshot.s3.access_key': 'lib/node/variables/s3.test.ts',
+  'snapshot.s3.secret_key': 'lib/node/variables/s3.test.ts',
+  'snapshot.s3.session_token': 'lib/node/variables/s3.test.ts',
   'replica.password': 'lib/node/inventory/replicas.test.ts',
   'replica.use': 'lib/node/inventory/replicas.test.ts',
   'backup.password': 'lib/node/backup/backup.test.ts',
@@ -643,6 +677,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'monitoring.drift_check.every_minutes': 'lib/node/monitor/drift-check.test.ts',
   'monitoring.drift_check.user': 'lib/node/monitor/drift-check.test.ts',
   'monitoring.objective': 'lib/node/monitor/monitor.test.ts',
+  tls: 'lib/node/encryption/clients.test.ts',
 };
 
 let unchanged: Promise<Map<string, string>> | undefined;
@@ -665,9 +700,18 @@ test.each(table)(
   },
 );
 
+test.each(withSeveral)(
+  '%s = %j reaches everything that uses it, where layer 1 has several addresses',
+  async (variable, value, expected) => {
+    const before = await everything(severalOfLayer1);
+    const changed = await everything([...severalOfLayer1, [['vars', ...variable.split('.')], value]]);
+    expect(followers(before, changed)).toEqual([...expected].sort());
+  },
+);
+
 test('the table has every variable of the inventory', async () => {
   const schema = z.toJSONSchema(variablesSchema, { io: 'input' }) as JsonSchema;
-  const named = [...table.map(([variable]) => variable), ...Object.keys(elsewhere)];
+  const named = [...[...table, ...withSeveral].map(([variable]) => variable), ...Object.keys(elsewhere)];
   expect([...new Set(named)].sort()).toEqual(variables(schema).sort());
   for (const [variable, file] of Object.entries(elsewhere)) {
     expect(await readFile(new URL(`../${file}`, import.meta.url), 'utf8')).toContain(

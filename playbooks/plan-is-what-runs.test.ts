@@ -8,6 +8,7 @@ import type { Resource, Verdict } from '../lib/engine/resource/resource.ts';
 import type { Role } from '../lib/engine/resource/role.ts';
 import { fakeHost, stoppedUnit } from '../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../lib/engine/resource/testing/test-host.ts';
+import { Secret } from '../lib/engine/secret/secret.ts';
 import type { Changes } from '../lib/node/testing/lab-deployment.ts';
 import { startingFromFiles } from '../lib/node/testing/physical-manifest.ts';
 import { contextOf, type Given } from '../lib/node/testing/role-context.ts';
@@ -43,15 +44,25 @@ const changes: Changes = [
   [['vars', 'gateway'], { shared: { address: '10.0.0.50/24', interface: 'eth0' }, tls: acme }],
 ];
 
+const severalOfLayer1: Changes = [
+  [['vars', 'network', 'l1_rpc_url'], undefined],
+  [
+    ['vars', 'network', 'l1_rpc_urls'],
+    ['http://l1.example/KEY', 'http://l1.example.org/KEY'],
+  ],
+];
+
 type Group = NonNullable<Given['group']>;
 
 /** The groups of roles that not all servers of the node have. */
 const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   backup: ['backup'],
   'backup-source': ['database'],
+  'certificate-authority': ['rpc', 'replica', 'backup'],
   'container-network': ['database', 'rpc', 'replica'],
   'database-reachable': ['rpc'],
   drained: ['gateway'],
+  encryption: ['database', 'replica'],
   exporters: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   firewall: ['database', 'rpc', 'replica', 'gateway', 'monitor', 'backup'],
   gateway: ['gateway'],
@@ -60,6 +71,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'gateway-preflight': ['gateway'],
   'gateway-without': ['gateway'],
   'json-rpc': ['rpc'],
+  layer1: ['database', 'replica'],
   monitor: ['monitor'],
   'physical-snapshot': ['database'],
   preflight: ['database', 'rpc', 'replica'],
@@ -75,6 +87,7 @@ const groupsOf: Readonly<Record<string, readonly Group[]>> = {
   'state-db': ['database'],
   'switch-from': ['replica'],
   'switch-to': ['database'],
+  'second-logins': ['database'],
   sync: ['database'],
   'take-snapshot': ['database'],
   verify: ['rpc'],
@@ -93,18 +106,38 @@ const givenTo: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'take-snapshot': { to: '/data/s' },
 };
 
+/** The roles that have nothing without encryption between hosts. */
+const onlyEncrypted = ['certificate-authority', 'encryption'];
+const authority = { certificate: 'own', trusted: 'own and former', key: new Secret('authority') };
+
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length));
 
 const mounts = [aMount('/', { source: '/dev/vda1', size: 9e11 })];
 
+/** Passwords that are being changed: only then some roles have resources. */
+function inRotation(vars: Variables): Variables {
+  const former = new Secret('former.Pw~5');
+  const rotated = <T extends { readonly password: Secret }>(each: T) => ({
+    ...each,
+    password: new Secret(each.password.reveal(), former),
+  });
+  const { state, pool, prover } = vars.credentials;
+  return {
+    ...vars,
+    credentials: { state: rotated(state), pool: rotated(pool), prover: rotated(prover) },
+  };
+}
+
 /** New resources of a role, on each group of hosts that has it. */
 async function resourcesOf(name: string): Promise<Resource[]> {
   const role: Role<Variables> = (await import(`../roles/${name}.ts`)).default;
   const onGroup = async (group: Group) => {
-    const context = await contextOf({ group, changes, facts: { mounts } });
-    const vars = name === 'physical-snapshot' ? startingFromFiles(context.vars) : context.vars;
+    const own = name === 'layer1' ? [...changes, ...severalOfLayer1] : changes;
+    const context = await contextOf({ group, changes: own, facts: { mounts } });
+    const plain = name === 'physical-snapshot' ? startingFromFiles(context.vars) : inRotation(context.vars);
+    const vars = onlyEncrypted.includes(name) ? { ...plain, tls: authority } : plain;
     return role.resources({ ...context, vars, given: givenTo[name] ?? {} });
   };
   return (await Promise.all((groupsOf[name] ?? ['database', 'rpc']).map(onGroup))).flat();

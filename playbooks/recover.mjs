@@ -36,9 +36,11 @@ await runPlaybook(
           'pool-db',
           // What sync writes is of no recovery: a later one must not find its mark.
           'recovery-end',
+          'layer1',
           'sync',
           'backup-source',
           'replica-source',
+          'encryption',
         ),
         needs: ['prepare the server'],
       }),

@@ -11,12 +11,13 @@ await runPlaybook(
     {
       options: {
         to: {
-          value: '[HOST:]/FOLDER',
+          value: '[HOST:]/FOLDER|[HOST:]s3://BUCKET/FOLDER',
           required: true,
-          help: 'an empty or new folder for it, on the Database+Sync server or on another\nhost of the inventory',
+          help: 'an empty or new folder for it, on the Database+Sync server or on another\nhost of the inventory; or one in the storage of snapshot.s3, to which that server sends it',
           form: {
-            pattern: /^([\w.-]+:)?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
-            words: 'must be a folder, /data/snapshots/today, or one of a host, rpc-1:/data/snapshots/today',
+            pattern: /^([\w.-]+:)?(s3:\/\/[a-z0-9][a-z0-9.-]+[a-z0-9])?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
+            words:
+              'must be a folder, /data/snapshots/today, one of a host, rpc-1:/data/snapshots/today, or one in a storage, s3://bucket/today',
           },
         },
         physical: {
@@ -26,7 +27,7 @@ await runPlaybook(
           help: 'with --physical, for others: without roles, passwords and settings of this deployment',
         },
       },
-      limit: ({ to = '' }) => (to.includes(':') ? to.replace(/:.*/, '') : 'database'),
+      limit: ({ to = '' }) => /^([\w.-]+):(\/[^/]|s3:)/.exec(to)?.[1] ?? 'database',
     },
   ),
 );

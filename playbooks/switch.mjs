@@ -14,10 +14,22 @@ await runPlaybook(
       }),
       // What the new server has to meet for its new components, while the former one goes on.
       play('preflight', { hosts: 'database', roles: await roles('preflight'), anyErrorsFatal: true }),
+      play('certificate authority', {
+        hosts: 'rpc,replica,backup',
+        roles: await roles('certificate-authority'),
+        optional: true,
+      }),
       // All that takes long, while the former server goes on.
       play('prepare the new server', {
         hosts: 'database',
-        roles: await roles(...serverRoles, 'images', 'configuration', 'container-network', 'state-db'),
+        roles: await roles(
+          ...serverRoles,
+          'images',
+          'configuration',
+          'container-network',
+          'layer1',
+          'state-db',
+        ),
         anyErrorsFatal: true,
       }),
       // Runs on every replica, and changes only the one that is still a primary.
@@ -40,7 +52,7 @@ await runPlaybook(
       }),
       play('replicas', {
         hosts: 'replica',
-        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
+        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
         needs: ['the new server accepts writes'],
         serial: 1,
         optional: true,
@@ -70,6 +82,12 @@ await runPlaybook(
         hosts: 'backup',
         roles: await roles('backup'),
         needs: ['the new server accepts writes'],
+        optional: true,
+      }),
+      play('encryption', {
+        hosts: 'database,replica',
+        roles: await roles('encryption'),
+        needs: ['the new server accepts writes', 'replicas'],
         optional: true,
       }),
       play('measure servers', { hosts: 'all', roles: await roles('exporters') }),

@@ -6,6 +6,7 @@ import { noLine } from '../lib/engine/resource/file/no-line.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { genesisFile } from '../lib/node/chain/genesis-file.ts';
 import { leftSyncIsNotRestarted } from '../lib/node/chain/left-sync.ts';
+import { afterPasswordChange } from '../lib/node/databases/move-login.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
@@ -41,6 +42,6 @@ export default role<Variables>('configuration', async (context) => {
     directory(vars.paths.deployment).mode(0o700),
     // No component of the node runs on it.
     ...(host.groups.includes('replica') ? [] : nodeFiles),
-    ...files,
+    ...(host.groups.includes('replica') ? files : files.map((each) => afterPasswordChange(context, each))),
   ];
 });

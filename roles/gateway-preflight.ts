@@ -1,5 +1,5 @@
 import { role } from '../lib/engine/resource/role.ts';
-import { haproxyIsNewEnough } from '../lib/node/gateway/haproxy-version.ts';
+import { haproxyIsNewEnough } from '../lib/node/server/haproxy-version.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**

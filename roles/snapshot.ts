@@ -2,8 +2,8 @@ import { download } from '../lib/engine/resource/download/download.ts';
 import { directory } from '../lib/engine/resource/file/directory.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
-import { packages } from '../lib/engine/resource/system/packages.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
+import { fetching, keysAreThere, keysOfArchives } from '../lib/node/snapshot/ask-file.ts';
 import { databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { laterImages } from '../lib/node/snapshot/later-images.ts';
 import {
@@ -29,7 +29,7 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 export default role<Variables>('snapshot', async (context) => {
   const { vars } = context;
   const archives = archivesOf(vars);
-  const { connections } = vars.snapshot;
+  const { connections, s3 } = vars.snapshot;
   const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
   const databases = databasesOf(vars);
   const indexes = stateIndexes(databases.state.target);
@@ -37,12 +37,12 @@ export default role<Variables>('snapshot', async (context) => {
   if (vars.snapshot.physical) return [databasesHoldSnapshot(databases, vars), ...indexes];
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
-    download({ url, path, connections, sha256 }),
+    download({ ...fetching(url, s3, keysOfArchives), path, connections, sha256 }),
   );
-  const known = [archivesFit(archives, vars.snapshot.date), roomForSnapshot(archives, vars.paths.data)];
+  const known = [archivesFit(archives, vars.snapshot), roomForSnapshot(archives, vars)];
   const steps = [
     directory(snapshotDirectory(vars)),
-    ...(connections > 1 ? [packages('aria2')] : []),
+    ...(s3 ? keysAreThere(s3, keysOfArchives) : []),
     ...fetched.map((archive) => archive.startedEarly),
     // These take long too, and go on beside the downloads.
     ...tool.resources,

@@ -6,6 +6,7 @@ import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/nod
 import { acceptsLogins } from '../lib/node/databases/log-in.ts';
 import { imageReadsData } from '../lib/node/databases/major-version.ts';
 import { proverDatabaseIsThere } from '../lib/node/databases/prover-database.ts';
+import { encryptionOf } from '../lib/node/encryption/server.ts';
 import { networksAreApart } from '../lib/node/preflight/docker-networks.ts';
 import { containersReach } from '../lib/node/preflight/from-containers.ts';
 import { logIsReplayed } from '../lib/node/recovery/replayed.ts';
@@ -20,17 +21,20 @@ export default role<Variables>('state-db', async (context) => {
   const { vars, given } = context;
   const { image, service } = await component(context, 'state-db');
   const { services } = await renderHost(context);
+  const encryption = encryptionOf(context);
   return [
     image,
     await containersReach(context),
     directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
     ...placeIsRemembered(vars, 'state-db'),
     imageReadsData(vars, 'state-db'),
+    ...encryption.before,
     service,
     // Compose has made the network by now.
     networksAreApart(context),
     cpuShares('state-db', databaseCpuShares),
     acceptsConnections('state-db'),
+    ...encryption.after,
     // A recovered server accepts connections before it has replayed its log.
     ...(given['to-time'] === undefined ? [] : [logIsReplayed(vars)]),
     collationsAgree(vars),

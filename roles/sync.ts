@@ -4,10 +4,12 @@ import { layer1HasOurBlocks } from '../lib/node/chain/layer1-history.ts';
 import { servesMetrics } from '../lib/node/chain/listeners.ts';
 import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
+import { noChoiceIsLeft } from '../lib/node/layer1/balancer.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
+import { choosesLayer1 } from '../lib/node/variables/layer1.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 import { poolIsCarriedOver, stateMigrationsAreKnown } from '../lib/node/version/known-migrations.ts';
 import {
@@ -41,5 +43,6 @@ export default role<Variables>('sync', async (context) => {
     ...(listens.sync.length > 0 ? [containerListens('sync', listens.sync, migrationLimit)] : []),
     ...(serves.metrics ? [servesMetrics('sync', vars.ports.sync_metrics, vars.verify)] : []),
     isOnTrustedChain('sync', stateDatabase(vars), vars),
+    ...(choosesLayer1(vars) ? [] : [noChoiceIsLeft()]),
   ];
 });

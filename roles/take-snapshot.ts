@@ -2,15 +2,20 @@ import { role } from '../lib/engine/resource/role.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
 import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
 import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
+import { snapshotIsUploaded } from '../lib/node/snapshot/uploaded.ts';
+import { isOfStorage } from '../lib/node/variables/s3.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
  * A snapshot of the databases is in the folder that option --to names: both archives, of one
- * moment, or with --physical the files of their server in pieces; and a manifest.
+ * moment, or with --physical the files of their server in pieces; and a manifest. A folder in a
+ * storage gets it from a folder of the host.
  */
 export default role<Variables>('take-snapshot', (context) => {
   const folder = askedFolder(context);
   if (folder === undefined) return [];
   const take = context.given.physical === undefined ? snapshotIsTaken : physicalSnapshotIsTaken;
-  return take(context, folder);
+  const { s3 } = context.vars.snapshot;
+  if (!s3 || !isOfStorage(folder)) return take(context, folder);
+  return snapshotIsUploaded(context, s3, folder, (own, before) => take(context, own, before));
 });

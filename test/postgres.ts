@@ -65,7 +65,7 @@ export async function startPostgres(
   for (const path of [data, socket]) mkdirSync(path, { mode: 0o700 });
   for (const path of [folder, data, socket]) chownSync(path, id('-u'), id('-g'));
   fill(data);
-  const port = 5432;
+  const port = Number(settings.port ?? 5432);
   const all = { listen_addresses: '', unix_socket_directories: socket, port: String(port), ...settings };
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // It ends with the process that started it, in any case.

@@ -14,6 +14,7 @@ test('each key has its path, type, default and meaning', () => {
     servers: z.array(word).optional(),
     mirror: z.strictObject({ url: word.describe('Where'), loud: z.boolean().default(false) }).optional(),
     site: z.strictObject({ name: z.string() }),
+    lock: z.union([z.strictObject({ key: word }), z.literal(false)]).optional(),
   });
   expect(referenceTable(referenceRows(jsonSchemaOf(schema))).split('\n')).toEqual([
     '| Key | Type | Default | Meaning |',
@@ -29,6 +30,8 @@ test('each key has its path, type, default and meaning', () => {
     '| `mirror.loud` | `true` or `false` | `false` |  |',
     '| `site` | mapping | required |  |',
     '| `site.name` | text | required |  |',
+    '| `lock` | mapping, or `false` | – |  |',
+    '| `lock.key` | word | required in `lock` |  |',
     '',
   ]);
 });

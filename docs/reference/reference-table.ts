@@ -20,10 +20,12 @@ export function referenceRows(schema: JsonSchema): ReferenceRow[] {
  * the mapping is present
  */
 function rowsBelow(schema: JsonSchema, prefix: string, optional: string | undefined): ReferenceRow[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+  const alternatives = schema.anyOf?.filter((each) => typeof each === 'object') ?? [];
+  const mapping = [schema, ...alternatives].find(({ properties }) => properties) ?? {};
+  return Object.entries(mapping.properties ?? {}).flatMap(([name, property]) => {
     if (typeof property !== 'object') return [];
     const path = `${prefix}${name}`;
-    const isRequired = schema.required?.includes(name) ?? false;
+    const isRequired = mapping.required?.includes(name) ?? false;
     const row = { path, type: typeOf(property), meaning: property.description ?? '' };
     const byDefault = isRequired ? requiredIn(optional) : shown(property.default);
     return [{ ...row, byDefault }, ...rowsBelow(property, `${path}.`, isRequired ? optional : path)];
@@ -43,9 +45,10 @@ function typeOf(schema: JsonSchema): string {
   if (schema.title !== undefined) return schema.title;
   if (schema.enum) return schema.enum.map(shown).join(' or ');
   if (schema.type === undefined && schema.allOf) return 'mapping';
-  const [one] = schema.anyOf ?? [];
-  // The schemas have no other union than: one value, or a list.
-  if (typeof one === 'object') return `${typeOf(one)}, or a list`;
+  const [one, other] = schema.anyOf ?? [];
+  // The schemas have no other unions than: one value, or a list; one value, or a word.
+  if (typeof one === 'object' && typeof other === 'object')
+    return `${typeOf(one)}, or ${other.const === undefined ? 'a list' : shown(other.const)}`;
   switch (schema.type) {
     case 'array':
       return typeof schema.items === 'object' && !Array.isArray(schema.items)

@@ -5,9 +5,11 @@
 
 calls = {}
 
-local byte, find, sub = string.byte, string.find, string.sub
+local byte, find, match, sub = string.byte, string.find, string.match, string.sub
+local plain_call, plain_batch = Map.new("plain-call.map", Map._reg), Map.new("plain-batch.map", Map._reg)
 local quote, comma, colon, backslash = 34, 44, 58, 92
 local open_list, close_list, open_object, close_object = 91, 93, 123, 125
+local longest_id = 128
 -- Go ends at 10,000.
 local deepest = 1000
 local escaped = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
@@ -176,14 +178,43 @@ function calls.read(body)
   return list
 end
 
+-- What is behind each field of a name, as far as a pattern matches it. Fields by these names are of calls alone in a plain body.
+local function values_of(body, name, pattern)
+  local list, at, _ = {}, 1, nil
+  while true do
+    _, at = find(body, name, at, true)
+    if not at then return list end
+    local value = match(body, pattern, at + 1)
+    if value then list[#list + 1] = value end
+  end
+end
+
+-- The calls of a body that HAProxy's regular expressions take for plain (lib/node/gateway/plain-calls.ts), as calls.read reads them, but
+-- without the ids of a batch; nil for any other body.
+function calls.plain(body)
+  local is_one = plain_call:lookup(body)
+  if not is_one and not plain_batch:lookup(body) then return nil end
+  local list = values_of(body, '"method"', '^[ \t\r\n]*:[ \t\r\n]*"([%w_]+)"')
+  local id = is_one and values_of(body, '"id"', "^[ \t\r\n]*:[ \t\r\n]*(%d+)")[1] or "null"
+  for place, method in ipairs(list) do list[place] = { method = method, id = id } end
+  list.is_batch = not is_one
+  return list
+end
+
 -- The id of a call that an error answers, as JSON: null for a batch, and for an id that is no number and no short text.
 local function id_of(list)
   local id = not list.is_batch and list[1].id or "null"
+  if #id > longest_id then return "null" end
   return find(id, "^%-?%d+$") and id or id:match('^"[%w_.-]*"$') or "null"
 end
 
+local matches, heavy
+
+-- What is refused is heavy where its first call is.
 local function refusal(list, kind, code, message, ...)
-  return nil, { kind = kind, id = list and id_of(list) or "null", code = code, message = string.format(message, ...) }
+  local first = list and list[1] and list[1].method
+  return nil, { kind = kind, id = list and id_of(list) or "null", code = code, message = string.format(message, ...),
+    heavy = first and matches(heavy, first:lower()) }
 end
 
 -- Names of methods, in which * stands for any characters, as patterns of Lua. The node knows a method in one case alone.
@@ -193,7 +224,7 @@ local function patterns(names)
   return list
 end
 
-local function matches(list, method)
+function matches(list, method)
   for _, pattern in ipairs(list) do
     if find(method, pattern) then return true end
   end
@@ -204,7 +235,7 @@ for _, who in pairs(rules.keys) do
   who.allows, who.denies = who.allow and patterns(who.allow), patterns(who.deny)
 end
 for _, limit in ipairs(rules.limits) do limit.patterns = patterns({ limit.method }) end
-local heavy = patterns(rules.heavy)
+heavy = patterns(rules.heavy)
 
 -- The first method of a list that a client may not use, or nil.
 local function forbidden(list, who)
@@ -246,7 +277,7 @@ end
 -- `key` is the name of the client's API key, if it has one. A monitor may ask for the newest block, whatever is offered. Returns the calls and their id, and whether one of them is heavy; or nil,
 -- and what refuses them: kind, code and message of the error, and id.
 function calls.judge(body, key, count, is_monitor)
-  local list, who = calls.read(body), rules_of(key)
+  local list, who = calls.plain(body) or calls.read(body), rules_of(key)
   if not list then return refusal(nil, "unreadable", -32700, "this is not a JSON-RPC request") end
   list.id = id_of(list)
   if #list > who.batch then

@@ -15,6 +15,10 @@ local period, patience, silence, longest_wait = 1, 0.8, 3, 3
 local turn_reason = "its turn in a run"
 -- For how long a WebSocket waits for the end of the first turn, and after its turn a host is one that no turn of this run takes out again.
 local turn_patience, renewed_for = 30, 600
+-- After its start HAProxy gets the table of clients from the process of before, or from another gateway.
+local learns_for = 10
+-- Between two questions to a host on behalf of clients that wait for a block.
+local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
 -- Both backends have the same servers.
@@ -23,6 +27,9 @@ local backends = { "rpc_http", "rpc_websocket" }
 local hosts, by_id = {}, {}
 local judged = false
 local turn = 0
+
+-- Hosts that serve usual methods, by their ids.
+local serving = "serving.map"
 
 local function now()
   local time = core.now()
@@ -44,6 +51,8 @@ local function ask(host, block)
   socket:settimeout(5)
   host.connecting = now()
   host.refused = not socket:connect(host.address, host.port)
+  -- A busy host may not answer; one where nobody listens says so.
+  host.closed = host.refused and now() - host.connecting < patience
   host.connecting = nil
   if host.refused then
     socket:close()
@@ -61,6 +70,19 @@ local function ask(host, block)
   if height and hash then return height, hash end
   if status ~= "200" then return nil, "answers HTTP " .. status end
   return nil, answer:find('"error"', 1, true) and "answers an error" or "has no block " .. block
+end
+
+local began = now()
+
+-- Asks a host for its height between two rounds, for a client that waits for it.
+local function look_again(host)
+  if host.busy or host.looking or now() - (host.looked or 0) < pause then return end
+  host.looking = true
+  core.register_task(function()
+    local height, hash = ask(host, "latest")
+    if height and height > (host.height or 0) then host.height, host.hash, host.seen = height, hash, now() end
+    host.looking, host.looked = false, now()
+  end)
 end
 
 -- Runs a job for each host at the same time, and waits for them, but not long. A host with an unfinished job gets no second one.
@@ -159,7 +181,8 @@ local function judge()
   for _, host in ipairs(hosts) do
     host.fault, host.forked = nil, false
     host.drained = drained(host)
-    host.silent = not host.seen or now() - host.seen >= silence
+    -- Nobody listens there: no need to wait for more rounds.
+    host.silent = host.closed or not host.seen or now() - host.seen >= silence
     if not host.silent then
       answering[#answering + 1] = host
     else
@@ -186,6 +209,11 @@ local function judge()
   end
 end
 
+-- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
+local function is_for(host, heavy)
+  return (rules.heavy_hosts[host.name] or false) == heavy
+end
+
 -- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut, and the WebSockets of one with
 -- another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
@@ -198,6 +226,12 @@ local function enact(host)
   host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
   if host.serving == was then return end
+  -- HAProxy itself sends a client to the host that it had, if that is in the map.
+  if host.serving and is_for(host, false) then
+    core.set_map(serving, host.id, host.name)
+  else
+    core.del_map(serving, host.id)
+  end
   for _, name in ipairs(backends) do
     local server = core.backends[name].servers[host.name]
     if host.serving then
@@ -235,11 +269,6 @@ core.register_task(function()
   end
 end)
 
--- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
-local function is_for(host, heavy)
-  return (rules.heavy_hosts[host.name] or false) == heavy
-end
-
 -- The next host in turn that serves, at a height or above; with `since`, only one whose own turn in a run has ended after that.
 local function next_host(height, heavy, since)
   for _ = 1, #hosts do
@@ -256,6 +285,21 @@ local function highest()
     if host.serving then list[#list + 1] = host end
   end
   return best(list)
+end
+
+-- The same, asked now.
+local function highest_now()
+  local limit = now() + 0.3
+  for _, host in ipairs(hosts) do
+    if host.serving then look_again(host) end
+  end
+  local looks
+  repeat
+    core.msleep(10)
+    looks = false
+    for _, host in ipairs(hosts) do looks = looks or host.looking end
+  until not looks or now() >= limit
+  return highest()
 end
 
 -- Connections and requests that a host has now.
@@ -303,12 +347,14 @@ core.register_action("place", { "http-req" }, function(txn)
   -- HAProxy gives a number for a truth.
   local heavy = txn:get_var("txn.heavy") ~= nil
   if host and not is_for(host, heavy) then host = nil end
+  if not host and (txn:get_var("txn.forgot") or now() - began < learns_for) then floor = math.max(floor, highest_now()) end
   if host and not host.serving then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
   if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
   local went_back = false
+  local keeps = host ~= nil
   while not host do
     host = next_host(floor, heavy)
     if not host then
@@ -317,34 +363,51 @@ core.register_action("place", { "http-req" }, function(txn)
         went_back = highest() < floor
         floor = 0
       else
-        core.msleep(50)
+        -- What a host has shown is often newer than the last round.
+        for _, each_host in ipairs(hosts) do
+          if each_host.serving and is_for(each_host, heavy) then look_again(each_host) end
+        end
+        core.msleep(20)
       end
     end
   end
   if went_back then txn:set_var("txn.went_back", host.height) end
+  if not keeps and not heavy then txn:set_var("txn.moves_to", tonumber(host.id)) end
   txn:set_var("txn.host", host.name)
 end, 0)
 
--- Waits until the host that has answered has the block that its client was shown by another one: that is then its height.
+-- For an answer below the height that its client was shown. It becomes that height at once where another host has shown it: the next
+-- request goes there. Otherwise it waits until the host that has answered has the block. Where no host has it, the chain has gone back.
 core.register_action("catch_up", { "http-res" }, function(txn)
   local limit = now() + longest_wait
   local seen, served = txn:get_var("txn.seen"), txn:get_var("txn.served")
+  local shown_by = by_id[tostring(txn:get_var("txn.had"))]
+  local caught_up = served == txn:get_var("txn.host") and shown_by and shown_by.serving and shown_by.name ~= served
   for _, host in ipairs(hosts) do
-    if host.name == served then
-      while host.height < seen and now() < limit do core.msleep(50) end
-      if host.height >= seen then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
+    if host.name == served and not caught_up then
+      while host.height < seen and now() < limit do
+        look_again(host)
+        core.msleep(20)
+      end
+      caught_up = host.height >= seen
     end
   end
+  if caught_up then
+    txn:set_var("txn.caught_up", string.format("0x%x", seen))
+  elseif highest() < seen then
+    txn:set_var("txn.lowered", true)
+  end
+end, 0)
+
+-- For a height of a provider below the one that its client was shown. A little below, it is shown again; far below, the provider has
+-- another chain or none, and its client has to know.
+core.register_action("keep_height", { "http-res" }, function(txn)
+  local seen, height = txn:get_var("txn.seen"), txn:get_var("txn.height")
+  if height > 0 and seen - height <= most_behind then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
 end, 0)
 
 local function quoted(text)
   return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
-end
-
--- Messages of WebSockets that this process has refused.
-local function refused_messages()
-  local entry = core.proxies.refused_messages.stktable:lookup("all")
-  return entry and entry.gpc0 or 0
 end
 
 -- Who may serve, and why not, as JSON.
@@ -358,7 +421,7 @@ core.register_service("fleet", "http", function(applet)
       host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
   end
   local body = string.format('{"judged":%s,"configuration":%s,"refused_messages":%d,"hosts":[%s]}\n',
-    judged and "true" or "false", quoted(configuration), refused_messages(), table.concat(list, ","))
+    judged and "true" or "false", quoted(configuration), figures.refused_messages(), table.concat(list, ","))
   applet:set_status(200)
   applet:add_header("content-type", "application/json")
   applet:add_header("content-length", tostring(#body))

@@ -100,8 +100,12 @@ function Messages:finish(txn, channel, start)
   local mask, size = self.parts[1].mask, self.held
   self.parts, self.held, self.length = {}, 0, 0
   local list, refusal = calls.judge_message(table.concat(texts), txn:get_var("sess.key"), calls.counter(txn))
-  if list then return size end
-  txn.f:sc_inc_gpc0(0)
+  if list then
+    -- An empty batch is a request, too.
+    for _ = 1, math.max(1, #list) do txn.f:sc_inc_gpc0(0) end
+    return size
+  end
+  txn.f:sc_inc_gpc1(0)
   self.asked = self.asked + 1
   self.errors[self.asked] = string.format('{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"%s"}}', refusal.id,
     refusal.code, refusal.message)

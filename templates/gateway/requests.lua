@@ -13,12 +13,14 @@ core.register_action("judge", { "http-req" }, function(txn)
   txn:set_var("txn.judged", true)
   txn:set_var("txn.id", (list or refusal).id)
   if refusal then
+    if refusal.heavy then txn:set_var("txn.heavy", true) end
     txn:set_var("txn.refused", refusal.kind)
     txn:set_var("txn.code", refusal.code)
     txn:set_var("txn.why", refusal.message)
     return
   end
   if list.heavy then txn:set_var("txn.heavy", true) end
+  if body ~= "" then figures.count(key, list.heavy, math.max(1, #list)) end
   if not list.is_batch and list[1] then txn:set_var("txn.method", list[1].method) end
   for _, call in ipairs(list) do
     if call.method == "eth_sendRawTransaction" then txn:set_var("txn.sends", true) end

@@ -3,8 +3,8 @@
 # The numbers count from 1. `absent` means that the host has no psql.
 #
 # Standard input: one line for each database: host, port, user, name of the database and password, separated by spaces.
-# Argument: time limit of a connection in seconds.
-limit=$1
+# Arguments: time limit of a connection in seconds, and the file of the authorities by which servers of other hosts are verified, if any.
+limit=$1 trusted=${2:-}
 command -v psql >/dev/null || {
   echo absent
   exit 0
@@ -12,6 +12,7 @@ command -v psql >/dev/null || {
 
 # Arguments: number, host, port, user, database
 log_in() {
+  if [ -n "$trusted" ] && [ "$2" != 127.0.0.1 ]; then export PGSSLMODE=verify-full "PGSSLROOTCERT=$trusted"; fi
   reason=$(PGCONNECT_TIMEOUT=$limit psql -X -q -A -t -w -h "$2" -p "$3" -U "$4" -d "$5" -c 'select 1' 2>&1 >/dev/null) ||
     printf '%s %s\n' "$1" "$(printf '%s' "$reason" | tail -n 1)"
 }

@@ -7,6 +7,7 @@
 #   SEQUENCER    address of the trusted sequencer; empty: this host has no chain
 #   OWN          address of this host's JSON-RPC; empty: its chain is in the state database
 #   LAYER1       address of layer 1; empty: not asked. It is asked once a minute, because providers count requests
+#   PROVIDERS    where HAProxy on this host says which provider of layer 1 is used; empty or not set: there is one
 #   STATE_USER, STATE_DATABASE   of the state database
 #   REPLICA      not empty, if it is there: that database follows another one
 #   CERTIFICATES paths of certificates to watch
@@ -185,6 +186,17 @@ layer1() {
   [ -z "$number" ] || echo "rpc_node_layer1_block $number"
 }
 
+# Of HAProxy's answer, one provider a line: its host, whether it is used, and whether it is usable.
+providers() {
+  [ -n "${PROVIDERS-}" ] || return 0
+  curl -s -m 5 "$PROVIDERS" 2>/dev/null |
+    sed 's/{"provider"/\n&/g' | sed -n 's/^{"provider":"\([^"\\]*\)","used":\([a-z]*\),"usable":\([a-z]*\),.*/\1 \2 \3/p' |
+    while read -r provider used usable; do
+      echo "rpc_node_layer1_provider_used{provider=\"$provider\"} $([ "$used" = true ] && echo 1 || echo 0)"
+      echo "rpc_node_layer1_provider_usable{provider=\"$provider\"} $([ "$usable" = true ] && echo 1 || echo 0)"
+    done
+}
+
 clock() {
   if tracking=$(timeout 10 chronyc -c -n tracking 2>/dev/null); then
     old=$IFS
@@ -243,6 +255,7 @@ fi
 chain
 replica
 layer1
+providers
 clock
 data
 certificates

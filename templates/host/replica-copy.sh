@@ -8,6 +8,7 @@
 #   DATABASE             the state database there
 #   PASSWORD_FILE        of the role rpc_node_replica; it is removed after a whole copy
 #   DATA                 the data directory of state-db: absent or empty
+#   VERIFYING, TRUSTED   words of a connection that verifies the server, and the authorities that it trusts; empty for plain text
 set -u
 umask 077
 fail() { printf '%s\n' "$*" >&2; exit 1; }
@@ -27,14 +28,14 @@ fi
 # What can be known of the server before anything is copied. Text is sorted by the rules of the C library: a copy that is read with other ones
 # has indexes that miss rows. Another major version cannot read a data directory at all.
 # shellcheck disable=SC2016 # it is for the shell in the container
-known=$(docker run --rm --interactive --network host --user postgres --entrypoint sh "$IMAGE" -c '
+known=$(docker run --rm --interactive --network host --user postgres --entrypoint sh ${TRUSTED:+--volume "$TRUSTED:$TRUSTED:ro"} "$IMAGE" -c '
   IFS= read -r PGPASSWORD
   export PGPASSWORD
-  psql -XAtq "host=$1 port=$2 user=rpc_node_replica dbname=$3 connect_timeout=10" \
+  psql -XAtq "host=$1 port=$2 user=rpc_node_replica dbname=$3 connect_timeout=10 $4" \
     -c "select pg_database_collation_actual_version(oid) from pg_database where datname = current_database()" \
     -c "select current_setting('\''server_version_num'\'')::int / 10000" -c "select sum(pg_database_size(oid))::bigint from pg_database where datallowconn" || exit
   pg_basebackup --version | sed "s/^[^0-9]*\([0-9]*\).*/\1/"
-  getconf GNU_LIBC_VERSION 2>/dev/null | cut -d " " -f 2' sh "$ADDRESS" "$PORT" "$DATABASE" <"$PASSWORD_FILE") ||
+  getconf GNU_LIBC_VERSION 2>/dev/null | cut -d " " -f 2' sh "$ADDRESS" "$PORT" "$DATABASE" "$VERIFYING" <"$PASSWORD_FILE") ||
   fail "the database server at $ADDRESS:$PORT cannot be asked from a container of $IMAGE"
 { read -r theirs; read -r version; read -r size; read -r own_version; read -r ours; } <<EOF
 $known
@@ -56,11 +57,12 @@ mkdir -p "$copy/data"
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy" "$IMAGE" postgres:postgres /copy ||
   fail "$copy cannot be given to the user postgres of $IMAGE"
 # shellcheck disable=SC2016 # it is for the shell in the container
-docker run --rm --interactive --name "$container" --network host --user postgres --entrypoint sh --volume "$copy/data:/copy" "$IMAGE" -c '
+docker run --rm --interactive --name "$container" --network host --user postgres --entrypoint sh --volume "$copy/data:/copy" \
+  ${TRUSTED:+--volume "$TRUSTED:$TRUSTED:ro"} "$IMAGE" -c '
   IFS= read -r PGPASSWORD
   export PGPASSWORD
-  exec pg_basebackup --dbname="host=$1 port=$2 user=rpc_node_replica application_name=$3 connect_timeout=10" --slot="$3" --pgdata=/copy \
-    --wal-method=stream --checkpoint=fast --write-recovery-conf --no-password' sh "$ADDRESS" "$PORT" "$SLOT" <"$PASSWORD_FILE" ||
+  exec pg_basebackup --dbname="host=$1 port=$2 user=rpc_node_replica application_name=$3 connect_timeout=10 $4" --slot="$3" --pgdata=/copy \
+    --wal-method=stream --checkpoint=fast --write-recovery-conf --no-password' sh "$ADDRESS" "$PORT" "$SLOT" "$VERIFYING" <"$PASSWORD_FILE" ||
   fail "the database server at $ADDRESS:$PORT does not send a whole copy"
 [ -e "$copy/data/standby.signal" ] || fail 'the copy is not one of a replica'
 sync -f "$copy/data"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Lets hosts copy the database server: a role that may do this alone, its lines in pg_hba.conf, a limit for the write-ahead log that is
 # kept for them, and a slot for each replica. Arguments: `check` or `apply`, the role (rpc_node_backup or rpc_node_replica), superuser and
-# database of the container state-db, its published port, the limit, the slots in one word, and the addresses of the hosts. Without an
-# address nothing of it is there. The role's password is on standard input.
+# database of the container state-db, its published port, the limit, the slots in one word, the kind of the lines (host, or hostssl), and
+# the addresses of the hosts. Without an address nothing of it is there. The role's password is on standard input.
 set -eu
-verb=$1 role=$2 superuser=$3 database=$4 port=$5 limit=$6 slots=$7
-shift 7
+verb=$1 role=$2 superuser=$3 database=$4 port=$5 limit=$6 slots=$7 kind=$8
+shift 8
 use=${role#rpc_node_}
 # Without hosts, standard input has no password.
 read -r password || [ $# = 0 ]
@@ -13,7 +13,7 @@ read -r password || [ $# = 0 ]
 # shellcheck disable=SC2120 # the SQL is on standard input
 sql() { docker exec -i state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$superuser" -d "$database" "$@"; }
 fail() { echo "$*" >&2; exit 1; }
-lines=$(for address; do echo "host replication $role $address scram-sha-256"; done)
+lines=$(for address; do echo "$kind replication $role $address scram-sha-256"; done)
 # Slots of replicas. One whose log was dropped is of no use.
 slots_here() {
   sql -c "select string_agg(slot_name || case wal_status when 'lost' then ' (lost)' else '' end, ' ' order by slot_name collate \"C\")

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Makes the container state-db follow the database server, or checks that it does. No restart is needed. Arguments: `check` or `apply`,
-# superuser and database, the server's address and port, the replica's slot there. The password of the role is on standard input.
+# superuser and database, the server's address and port, the replica's slot there, and further words of the connection, which may be empty.
+# The password of the role is on standard input.
 set -eu
-verb=$1 superuser=$2 database=$3 address=$4 port=$5 slot=$6
+verb=$1 superuser=$2 database=$3 address=$4 port=$5 slot=$6 more=$7
 read -r password
 fail() { echo "$*" >&2; exit 1; }
 sql() { docker exec -i state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$superuser" -d "$database" "$@"; }
 
-source="host=$address port=$port user=rpc_node_replica password=$password application_name=$slot connect_timeout=10"
+source="host=$address port=$port user=rpc_node_replica password=$password application_name=$slot connect_timeout=10${more:+ $more}"
 [ "$(sql -c 'select pg_is_in_recovery()')" = t ] || fail 'state-db accepts writes here: it is no replica'
 # A former server still has the slots of its replicas and of the backup. Nobody reads them now, and each keeps log up to the limit.
 kept() { sql -c "select slot_name from pg_replication_slots where slot_name = 'barman' or slot_name ^@ 'rpc_node_replica_'"; }

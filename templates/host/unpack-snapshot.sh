@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the data directory of state-db from a physical snapshot. Each connection fetches a piece into a file beside the copy, verifies it,
 # unpacks it, and removes the file. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the data
-# directory before the databases in it are whole. The functions of data-place.sh and claim-databases.sh are before this text.
+# directory before the databases in it are whole. The functions of data-place.sh, claim-databases.sh and fetch.sh are before this text.
 #
 # A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
 # written into that file, and each piece can be unpacked without the others.
@@ -9,7 +9,8 @@
 # Settings, besides those of claim-databases.sh:
 #   IMAGE            of state-db
 #   DATA             the data directory of state-db: absent or empty
-#   URL              of the folder with the pieces, with / at its end
+#   URL, SHOWN       of the folder with the pieces, with / at its end; and its name in messages
+#   KEYS             file with settings of curl that sign requests for a storage; empty for a web server. It is removed as PASSWORD_FILE is
 #   MANIFEST         SHA-256 of the manifest
 #   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, bytes of the tar stream in it; then path, offset
 #                    and bytes of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
@@ -25,53 +26,6 @@ container=rpc-node-unpack
 # A link has the copy on the file system that it leads to.
 DATA=$(readlink -m "$DATA")
 copy=$(place_of_copy "$DATA")
-
-# Says that file $1 cannot be written, and why.
-cannot_write() {
-  why=$(dd if=/dev/zero of="$1" oflag=append conv=notrunc bs=64k count=16 2>&1 >/dev/null | sed -n 's/^dd: .*: //p')
-  case $why in
-    # Another piece may have made room since.
-    '' | 'No space left on device' | 'Disk quota exceeded') no_room ;;
-    *) echo "$1 cannot be written: $why" >&2 ;;
-  esac
-}
-no_room() { echo "there is no room in $(dirname "$copy"): it is full. The next run goes on" >&2; }
-
-# Fetches a piece into a file. A connection that breaks off goes on where it was. Arguments: file, bytes, folder for messages, target
-fetch() {
-  at=0 tries=0
-  while :; do
-    # Without the limit, a server that names no length could fill the disk.
-    printf 'url = "%s"\n' "$URL$1" | (
-      trap '' XFSZ
-      ulimit -f $(($2 / 512 + 1))
-      exec curl --silent --show-error --fail --location --globoff --connect-timeout 30 --speed-limit 10000 --speed-time 60 \
-        --max-filesize "$2" --continue-at - --output "$4" --write-out '%{stderr}\n%{http_code}' --config - 2>"$3/curl"
-    )
-    code=$?
-    http=$(tail -n 1 "$3/curl")
-    before=$at
-    at=$(stat -c %s "$4" 2>/dev/null || echo 0)
-    [ "$at" != "$2" ] || return 0
-    if [ "$at" -gt "$2" ] || [ "$code" = 63 ] || [ "$code" = 0 ]; then
-      echo "$URL$1 is not the piece that the manifest names: that has $2 bytes" >&2
-      return 1
-    fi
-    if [ "$code" = 23 ]; then cannot_write "$4"; return 1; fi
-    case $http in
-      408 | 416 | 429 | 0*) ;;
-      4*) echo "$URL$1 answers $http" >&2; return 1 ;;
-    esac
-    # A server that sends a few bytes each time would never come to an end.
-    if [ $((at - before)) -ge 1048576 ]; then tries=0; fi
-    tries=$((tries + 1))
-    if [ "$code" = 33 ] || [ "$tries" -ge 10 ]; then
-      echo "$URL$1 breaks off at $at of $2 bytes: $(sed -n 's/^curl: ([0-9]*) //p' "$3/curl" | tail -n 1) (HTTP $http)" >&2
-      return 1
-    fi
-    sleep "$tries"
-  done
-}
 
 # Unpacks a piece in the container, from standard input. A line follows the piece where all of it came.
 # shellcheck disable=SC2016 # it is for the shell in the container
@@ -105,16 +59,16 @@ unpack() {
   own=$work/$number piece=$copy/pieces/$number
   rm -rf "$own" "$piece"
   mkdir -p "$own" || return
-  fetch "$file" "$bytes" "$own" "$piece" || return
+  fetch_file "$SHOWN$file" "$URL$file" "$bytes" "$piece" "$own" || return
   found=$(sha256sum <"$piece" | cut -d' ' -f1)
   if [ "$found" != "$sha256" ]; then
     rm -f "$piece"
-    echo "$URL$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
+    echo "$SHOWN$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
     return 1
   fi
   { zstd -dcq <"$piece" && echo whole; } 2>"$own/zstd" | docker exec -i "$container" sh -c "$place" sh "$@" 2>"$own/tar"
   code=$?
-  if grep -q 'No space left on device' "$own/tar"; then no_room; return 1; fi
+  if grep -q 'No space left on device' "$own/tar"; then no_room "$(dirname "$copy")" "$SHOWN$file" >&2; return 1; fi
   [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(cat "$own/zstd" "$own/tar" | tail -n 1)" >&2; return 1; }
   rm -f "$piece"
   sync -f "$copy" && : >"$copy/done/$number" && rm -rf "$own"
@@ -146,8 +100,13 @@ expect_in_copy() {
   [ "$said" = t ] || fail "$2: $said"
 }
 
-trap 'rm -f "$PASSWORD_FILE"' EXIT
+trap 'rm -f "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
 trap 'exit 1' TERM INT
+if [ -n "$KEYS" ]; then
+  # shellcheck disable=SC2034 # of fetch.sh
+  SIGNING=$(cat "$KEYS") || fail 'the keys of the storage are not there any more: run it again'
+  can_sign >&2 || exit 1
+fi
 [ -z "$(docker ps --all --quiet --filter 'name=^/state-db$' --filter status=running --filter status=restarting)" ] || fail 'state-db runs here'
 if is_half_placed "$DATA" PG_VERSION; then
   put_in_place "$DATA" PG_VERSION || fail "the copy cannot be moved into $DATA"
@@ -162,7 +121,7 @@ rm -rf "$copy/run" "$copy/pieces"
 mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/pieces" || fail "$copy cannot be made"
 # Messages have to go out also when the disk of the copy is full.
 work=$(mktemp -d) || fail 'there is no room for temporary files'
-trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work" "$copy/pieces" "$PASSWORD_FILE"' EXIT
+trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work" "$copy/pieces" "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
 echo "$MANIFEST" >"$copy/of"
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
   postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"

@@ -23,9 +23,9 @@ const curl = 'curl --silent --show-error --fail --output "$0" -- "$1"';
 const ways = [
   { title: 'plain curl', shell: curl },
   { title: 'plain curl, then sha256sum', shell: `${curl} && sha256sum "$0"` },
-  { title: 'ours, 1 connection (curl)', connections: 1 },
-  { title: 'ours, 4 connections (aria2)', connections: 4 },
-  { title: 'ours, 8 connections (aria2)', connections: 8 },
+  { title: 'ours, 1 connection', connections: 1 },
+  { title: 'ours, 4 connections', connections: 4 },
+  { title: 'ours, 8 connections', connections: 8 },
 ] as const;
 
 type Way = (typeof ways)[number];
@@ -44,10 +44,7 @@ export async function measureTransfers(words: string[]): Promise<void> {
   if (!(Number.isInteger(megabytes) && megabytes > 0 && Number.isInteger(rounds) && rounds > 0)) {
     throw new RangeError('--megabytes and --rounds take whole numbers from 1');
   }
-  installMissing([
-    ['/usr/bin/aria2c', 'aria2'],
-    ['/usr/bin/curl', 'curl'],
-  ]);
+  installMissing([['/usr/bin/curl', 'curl']]);
   const [load = 0] = loadavg();
   const size = megabytes * block.length;
   const hash = createHash('sha256');
@@ -137,5 +134,5 @@ function footer(command: string, { megabytes, rounds, load }: Readonly<Record<st
   const version = (program: string): string =>
     execFileSync(program, ['--version'], { encoding: 'utf8' }).split('\n')[0]?.replace(/ \(.*/, '') ?? '';
   const where = `${machine}, server and client on it, load average ${load?.toFixed(1)} before`;
-  return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${where}. ${version('curl')}, ${version('aria2c')}, Node ${process.versions.node}.\n`;
+  return `${new Date().toISOString().slice(0, 10)}, ${rounds} rounds of ${megabytes} MiB. \`${command}\`. ${where}. ${version('curl')}, Node ${process.versions.node}.\n`;
 }

@@ -217,7 +217,7 @@ describe('the inventory changes to the current generation, in place', () => {
     expect(run.exitCode, run.output).toBe(1);
     expect(run.output).toContain('until pool-db is running');
     expect(await Promise.all(hosts.map(started))).toEqual(before);
-    // Check mode reports a pool-db that has not run for its five seconds as failed.
+    // The plan below is the one of a pool-db that has had its five seconds.
     await onHost('rpc-2', 'docker start pool-db && sleep 6');
   });
 

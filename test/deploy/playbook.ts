@@ -18,7 +18,7 @@ export function startPlaybook(name: string, ...args: readonly string[]) {
 }
 
 /** The same with more in its environment. */
-function startPlaybookIn(
+export function startPlaybookIn(
   environment: Readonly<Record<string, string>>,
   name: string,
   ...args: readonly string[]

@@ -127,9 +127,13 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     const shown = panels.flatMap(({ title, targets }) =>
       targets.map(({ expr }) => [title, expr.replaceAll('$instance', '.*')] as const),
     );
-    expect(shown.length).toBeGreaterThan(10);
+    expect(shown.length).toBeGreaterThan(16);
     let empty: string[] = [];
+    const trusts = await readFile(certificate(), 'utf8');
     const isShown = async () => {
+      // One that is answered, and one that is refused.
+      for (const body of [{ jsonrpc: '2.0', id: 1, method: 'who', params: [] }, '{'])
+        await get({ port: ports.http, body, trusts });
       const found = await Promise.all(shown.map(([, expr]) => monitor.query(expr)));
       // No number is none, too: of a share of nothing, or of a counter that this HAProxy has not.
       const isEmpty = (at: number) => !found[at]?.some(({ value }) => Number.isFinite(value));

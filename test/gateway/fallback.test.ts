@@ -68,6 +68,35 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
     expect(seen.length).toBe(1);
   });
 
+  test('heights do not go back from the own hosts to a provider, nor from it to them', async () => {
+    let height = 997;
+    server.removeAllListeners('request');
+    server.on('request', (_, response) => {
+      response.end(`{"jsonrpc":"2.0","id":7,"result":"0x${height.toString(16)}"}`);
+    });
+    const { drain, undrain } = await start(`http://${provider.address}:${provider.port}/`);
+    const shown = async () => {
+      const { text } = await get({ port: ports.http, body: { ...call, method: 'eth_blockNumber' } });
+      expect(JSON.parse(text).id).toBe(7);
+      return Number(JSON.parse(text).result);
+    };
+    expect(await shown()).toBe(1000);
+    await drain('rpc-1', 'test');
+    await until(async () => !(await serves()), 'rpc-1 is out', 60);
+    expect(await shown()).toBe(1000);
+    height = 1004;
+    expect(await shown()).toBe(1004);
+    // A provider that is far behind, by more than gateway.most_behind, is not hidden.
+    height = 400;
+    expect(await shown()).toBe(400);
+    await undrain('rpc-1');
+    await until(serves, 'rpc-1 is back', 60);
+    setTimeout(() => {
+      host.height = 1004;
+    }, 700);
+    expect(await shown()).toBe(1004);
+  });
+
   test('nobody gets a tunnel to it, through which bytes would pass that nobody judges', async () => {
     const upgraded: string[] = [];
     server.on('upgrade', ({ url }, socket) => {

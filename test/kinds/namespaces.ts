@@ -13,6 +13,8 @@ export interface Namespaces {
    * @param name of a namespace in it; by default the one in the middle
    */
   run(script: string, name?: string): Promise<string>;
+  /** Arguments of nsenter for the namespace in the middle. */
+  readonly words: readonly string[];
   remove(): void;
 }
 
@@ -28,15 +30,16 @@ export async function namespaces(): Promise<Namespaces> {
     },
   );
   const inner = await childOf(first.pid ?? 0);
+  const words = ['--target', inner, '--net', '--mount', '--pid'];
   const run = (script: string, name?: string) =>
     sh('nsenter', [
-      ...['--target', inner, '--net', '--mount', '--pid'],
+      ...words,
       ...(name === undefined ? [] : ['ip', 'netns', 'exec', name]),
       ...['sh', '-euc', script],
     ]);
   await run('mount -t tmpfs tmpfs /run && mount -t proc proc /proc && ip link set lo up');
   // unshare itself ignores gentler signals.
-  return { run, remove: () => void first.kill('SIGKILL') };
+  return { run, words, remove: () => void first.kill('SIGKILL') };
 }
 
 async function childOf(pid: number): Promise<string> {

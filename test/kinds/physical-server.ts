@@ -11,7 +11,7 @@ import { type Postgres, startPostgres } from '../postgres.ts';
 const template = (name: string) =>
   readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
 const takeScript = ['claim-databases', 'physical-snapshot'].map(template).join('\n');
-const unpackScript = ['data-place', 'claim-databases', 'unpack-snapshot'].map(template).join('\n');
+const unpackScript = ['data-place', 'claim-databases', 'fetch', 'unpack-snapshot'].map(template).join('\n');
 
 /** What must not be in a published snapshot. */
 export const secretsOfSource = [
@@ -134,6 +134,8 @@ const unpackSettings = (url: string, data: string, manifest: PhysicalManifest) =
   IMAGE: 'postgres:15',
   DATA: data,
   URL: url,
+  SHOWN: url,
+  KEYS: '',
   MANIFEST: 'a'.repeat(64),
   PIECES: linesOf(manifest),
   CONNECTIONS: 3,

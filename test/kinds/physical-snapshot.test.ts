@@ -13,8 +13,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
+import { signing, webAddress } from '../../lib/node/variables/s3.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
+import { getStorageServer, startStorage } from '../storage-server.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
 import { foreignPiece } from './foreign-piece.ts';
 import { secretsOfSource, startSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
@@ -197,6 +199,73 @@ test('what a standby sends is unpacked as a server of its own', async () => {
   }
 });
 
+describe('a snapshot in a storage', () => {
+  let storage: Awaited<ReturnType<typeof startStorage>>;
+
+  beforeAll(async () => {
+    getStorageServer();
+    storage = await startStorage();
+    execFileSync('cp', ['-r', taken, join(storage.bucket, 'today')]);
+  });
+
+  afterAll(() => storage.remove());
+
+  /** Unpacks from the storage, with the keys of an account or of the owner. */
+  function unpackStored(account = storage.storage()) {
+    const keys = join(shop.base, 'keys');
+    writeFileSync(keys, signing(account).reveal(), { mode: 0o600 });
+    const url = webAddress('s3://snapshots/today/', account);
+    return shop.unpack(url, data, manifest, { SHOWN: 's3://snapshots/today/', KEYS: keys });
+  }
+
+  test('it is unpacked, and nothing of the keys is left', async () => {
+    expect((await unpackStored().ended).said).toContain('the snapshot is in its place');
+    expect(existsSync(join(shop.base, 'keys'))).toBe(false);
+    await expectWhole();
+  });
+
+  test('the keys are withdrawn in the middle: named, nothing is in the data directory, and the next run ends it', async () => {
+    const account = storage.account('AKIAGONE', 'admin');
+    writeFileSync(join(shop.base, 'curl'), '#!/bin/sh\nexec /usr/bin/curl "$@" --limit-rate 2M\n', {
+      mode: 0o755,
+    });
+    const first = unpackStored(account);
+    while (!existsSync(`${data}.rpc-node-copy/done/1`)) await delay(10);
+    storage.withdraw('AKIAGONE');
+    const { code, said } = await first.ended;
+    rmSync(join(shop.base, 'curl'));
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(
+        /s3:\/\/snapshots\/today\/piece-\d+\.tar\.zst: the storage does not know the access key: correct s3\.access_key/,
+      ),
+    ]);
+    expect([existsSync(data), existsSync(join(shop.base, 'keys'))]).toEqual([false, false]);
+    expect((await unpackStored().ended).said).toContain('the snapshot is in its place');
+    await expectWhole();
+  });
+
+  test.each<[string, (path: string) => void, RegExp]>([
+    ['a piece is missing', (path) => rmSync(path), /there is no such file in the bucket/],
+    [
+      'a piece is another one',
+      (path) => writeFileSync(path, content(manifest.pieces[0]?.file ?? '')),
+      /is (corrupted|longer)|ends after/,
+    ],
+  ])('%s: named, and the next run ends it', async (_, breaks, words) => {
+    const path = join(storage.bucket, 'today', middle());
+    rmSync(path);
+    writeFileSync(path, content(middle()));
+    breaks(path);
+    const { code, said } = await unpackStored().ended;
+    expect([code, said]).toEqual([1, expect.stringMatching(words)]);
+    expect(existsSync(data)).toBe(false);
+    writeFileSync(path, content(middle()));
+    expect((await unpackStored().ended).code).toBe(0);
+    await expectWhole();
+  });
+});
+
 describe('a run is killed', () => {
   test('while the server is copied: nothing looks whole, and the next run starts over', async () => {
     const folder = join(shop.base, 'killed');
@@ -249,7 +318,7 @@ describe('a server of pieces goes wrong', () => {
     [
       'a wrong piece',
       () => serve(middle(), { content: content(manifest.pieces[0]?.file ?? '') }),
-      /piece-\d{6}\.tar\.zst (is corrupted, or not the piece|is not the piece)/,
+      /piece-\d{6}\.tar\.zst (is corrupted, or not the piece|is longer than|ends after)/,
     ],
     [
       'a piece with a changed byte',
@@ -287,7 +356,7 @@ describe('a server of pieces goes wrong', () => {
   test('a piece without an end does not fill the disk', async () => {
     serve(middle(), { content: Buffer.alloc(100 * 1024 * 1024), withoutSize: true });
     const { code, said } = await unpack().ended;
-    expect([code, said]).toEqual([1, expect.stringContaining(`${middle()} is not the piece that the`)]);
+    expect([code, said]).toEqual([1, expect.stringContaining(`${middle()} is longer than the`)]);
     expect(server.sent(`/s/${middle()}`)).toBeLessThan(50 * 1024 * 1024);
   });
 

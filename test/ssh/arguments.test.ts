@@ -32,7 +32,7 @@ let sshd: Sshd;
 
 beforeAll(async () => {
   installSshd();
-  installMissing([['/usr/bin/aria2c', 'aria2']]);
+  installMissing([['/usr/bin/curl', 'curl']]);
   sshd = await startSshd('', { isTraced: true });
 });
 
@@ -147,7 +147,7 @@ test('the steps of changes are in no argument list of a host', async () => {
   expect(seenIn(executed)).toEqual([]);
 });
 
-test('an address is in no argument list while a file is downloaded, with curl or with aria2c', async () => {
+test('an address is in no argument list while a file is downloaded, by one connection or by several', async () => {
   const folder = temporaryDirectory();
   const url = `${await server()}/${canary}?key=${canary}`;
   const executed = await executedDuring(async (connection) => {

@@ -1,55 +1,18 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { recordFolder } from '../../lib/node/project/project-folder.ts';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { slowRuns } from './slow-run.ts';
 import { install, Terminal } from './tmux.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-let directory: string;
+const { directory: folder, start: startSlow, made } = slowRuns();
 let terminal: Terminal | undefined;
 
 beforeAll(() => install('tmux'));
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'slow-'));
-});
 afterEach(() => {
   terminal?.close();
   terminal = undefined;
-  rmSync(directory, { recursive: true });
 });
-afterAll(() => {
-  const records = existsSync(recordFolder) ? readdirSync(recordFolder) : [];
-  for (const name of records) if (name.includes('-ctrl-c-test.')) rmSync(join(recordFolder, name));
-});
-
-/** Runs the slow playbook in its own process. */
-function startSlow() {
-  const child = spawn(
-    process.execPath,
-    ['node_modules/zx/build/cli.js', 'test/terminal/slow.mjs', '--inventory', 'here'],
-    {
-      cwd: root,
-      env: { ...process.env, NO_COLOR: '1', SLOW_DIRECTORY: directory },
-    },
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
-  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
-    child.on('close', (code) => resolve({ code, output })),
-  );
-  return { child, ended };
-}
-
-/** Waits until a task has started, or is done. */
-async function made(name: string): Promise<void> {
-  for (const end = performance.now() + 20_000; !existsSync(join(directory, name)); await delay(20)) {
-    if (performance.now() > end) throw new Error(`${name} is not made`);
-  }
-}
 
 const untimed = (output: string) => output.replace(/ +\d+(\.\d)? s$/gm, '').split('\n');
 
@@ -74,7 +37,7 @@ test('the first Ctrl-C finishes the current change, shows what is left, and the 
     'interrupted: the next run continues from here',
     '',
   ]);
-  expect(readdirSync(directory).sort()).toEqual(['one', 'one.started']);
+  expect(readdirSync(folder()).sort()).toEqual(['one', 'one.started']);
 
   const second = startSlow();
   await made('three.started');
@@ -102,7 +65,7 @@ test('the second Ctrl-C stops at once and shows what was interrupted, and the ne
     'stopped at once: the next run continues from here',
     '',
   ]);
-  expect(existsSync(join(directory, 'one'))).toBe(false);
+  expect(existsSync(join(folder(), 'one'))).toBe(false);
 
   const second = startSlow();
   await made('two');
@@ -125,7 +88,7 @@ test.each([
 ])('by npx on a terminal (%s: %s)', async (shell) => {
   terminal = new Terminal(100, 24, 'bash', '--norc', '--noprofile');
   const run = 'npx zx test/terminal/slow.mjs --inventory here --yes';
-  terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
+  terminal.press(`clear; SLOW_DIRECTORY=${folder()} npm_config_script_shell=${shell} ${run}`, 'Enter');
   await made('one.started');
   await terminal.until((screen) => screen.at(-1)?.startsWith('0 of 1 host done, 1 busy') ?? false);
   terminal.press('C-c');
@@ -136,7 +99,7 @@ test.each([
   terminal.press('echo code $?', 'Enter');
   await terminal.until((rows) => rows.includes('code 130'));
 
-  terminal.press(`clear; SLOW_DIRECTORY=${directory} npm_config_script_shell=${shell} ${run}`, 'Enter');
+  terminal.press(`clear; SLOW_DIRECTORY=${folder()} npm_config_script_shell=${shell} ${run}`, 'Enter');
   await made('three.started');
   terminal.press('C-c');
   await terminal.until((rows) => rows.at(-1) === 'shell>');

@@ -72,6 +72,7 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
     for (const line of hostLines(hosts, inventory)) print(line);
     return exitCode.converged;
   }
+  for (const each of inventory.warnings ?? []) say(`warning: ${describeError(each)}`);
   return connected(options.askBecomePass, async ({ becomePassword, ask, signal, interrupt }) => {
     const { timeout, own } = options;
     const open: Open<V> = (host) =>

@@ -24,6 +24,7 @@ test('defaults', () => {
     plan: undefined,
     report: undefined,
     breakLock: false,
+    wait: undefined,
     yes: false,
     json: false,
     quiet: false,
@@ -170,6 +171,8 @@ test.each([
   [['--limit', 'a', '-l', 'b'], '--limit is given twice', 'keep one of the two'],
   [['-i', 'a', '--inventory=b'], '--inventory is given twice', 'keep one of the two'],
   [['--diff', '--no-diff'], '--diff and --no-diff do not go together', 'leave one of them out'],
+  [['--check', '--wait', '5m'], '--check and --wait do not go together', 'leave one of them out'],
+  [['--wait', 'long'], '--wait long: must be a duration, such as 90s, 5m or 1h', undefined],
   [['--step', '--check'], '--check and --step do not go together', 'leave one of them out'],
   [['--out', 'p.json'], '--out saves the plan of check mode', 'add --check'],
   [
@@ -292,4 +295,13 @@ test("a playbook's own options are strict, too", () => {
   expect(() => parseOptions([], roles, own)).toThrow('--to is missing');
   expect(() => parseOptions(['--to', 'x'], roles, own)).toThrow('--to x: must be a folder');
   expect(() => parseOptions(['--to', '/x'], roles)).toThrow('unknown option "--to"');
+});
+
+test.each([
+  ['10m', 600],
+  ['90s', 90],
+  ['90', 90],
+  ['1h', 3600],
+])('--wait %s is %i seconds', (text, seconds) => {
+  expect(parseOptions(['--wait', text], roles).wait).toBe(seconds);
 });

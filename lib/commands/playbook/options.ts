@@ -1,4 +1,10 @@
-import { type Given, parseCommandLine, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
+import {
+  durationOf,
+  type Given,
+  parseCommandLine,
+  shared,
+  wholeNumber,
+} from '../../engine/command-line/command-line.ts';
 import { yamlDocuments } from '../../engine/file/yaml-documents.mjs';
 import type { DiffShown } from '../../engine/output/lines.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -34,6 +40,8 @@ export interface Options {
   readonly plan: string | undefined;
   readonly report: string | undefined;
   readonly breakLock: boolean;
+  /** How long to wait for the locks of other runs, in seconds. */
+  readonly wait: number | undefined;
   readonly yes: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -86,6 +94,10 @@ export const runOptions = {
     completes: 'file',
   },
   'break-lock': { help: 'take over the lock of another run, which stops if it is alive' },
+  wait: {
+    value: 'DURATION',
+    help: 'wait this long for the lock of another run, then make the plan: 10m, 90s, 1h (default: end at\nonce with code 5)',
+  },
   yes: { short: 'y', help: 'change without asking; without a terminal a run never asks' },
   diff: { help: 'show whole diffs (default: long new files are shortened)' },
   'no-diff': { help: 'show what changes, without diffs' },
@@ -117,6 +129,8 @@ const contrary: readonly (readonly [keyof typeof runOptions, keyof typeof runOpt
   ['check', 'step'],
   ['json', 'step'],
   ['yes', 'step'],
+  ['check', 'wait'],
+  ['break-lock', 'wait'],
   ['list-hosts', 'list-tasks'],
   ['list-hosts', 'json'],
   ['list-tasks', 'json'],
@@ -164,6 +178,7 @@ export function parseOptions(
     plan: given.plan,
     report: given.report,
     breakLock: given['break-lock'],
+    wait: durationOf('--wait', given.wait),
     yes: given.yes,
     json: given.json,
     quiet: given.quiet,

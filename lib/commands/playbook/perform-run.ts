@@ -63,7 +63,11 @@ export async function performRun<V>(
         check: options.check,
         startAt: options.startAt,
         assumedStopped: new Set(options.assumedStopped),
-        lock: { holder: thisHolder(playbook.name, inventory.name, Date.now()), breaks: options.breakLock },
+        lock: {
+          holder: thisHolder(playbook.name, inventory.name, Date.now()),
+          breaks: options.breakLock,
+          wait: options.wait,
+        },
         interrupt: signal,
       },
       (event) => {

@@ -1,6 +1,7 @@
 import { command, standardOutput } from '../../engine/command-line/command.ts';
 import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { availableKeys } from '../../engine/command-line/unlock.ts';
+import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { describePlace, exitCode, Problem, Problems } from '../../engine/problem/problem.ts';
@@ -8,6 +9,7 @@ import { newPassword } from '../../engine/secret/password.ts';
 import {
   changeSecretValues,
   parseSecretValues,
+  refuseCommentsBeside,
   type SecretValues,
 } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
@@ -16,7 +18,7 @@ import { didYouMean } from '../../engine/text/suggest.ts';
 import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { inventorySecrets } from '../../node/inventory/database-passwords.ts';
 import { passwordCharacters } from '../../node/inventory/inventory.ts';
-import { howToChange } from '../../node/inventory/password-change.ts';
+import { certifyAuthority, newAuthorityKey } from './authority.ts';
 import { editPrivately } from './editor.ts';
 import { type SecretsOptions, secretsOptions, secretsOptionsOf, secretsPage, verbs } from './options.ts';
 import { lockFor, openStore, type SecretsDependencies, type Store, write } from './store.ts';
@@ -71,19 +73,46 @@ async function generate(task: Task): Promise<void> {
   const { file, passwords, others, around } = task;
   const store = await openOrStart(task);
   const { current } = task.values(store.text);
-  const names = [...new Set(passwords.map(({ name }) => name))];
+  const { authority } = task;
+  const names = [...new Set([...passwords.map(({ name }) => name), ...(authority ? [authority.name] : [])])];
   const missing = names.filter((name) => !current.has(name));
+  const made = new Map(missing.map((name) => [name, newValue(name, task)]));
   if (missing.length > 0) {
-    const made = new Map(missing.map((name) => [name, newPassword()]));
     await write(store, changeSecretValues(store.text, { current: made }), around);
     around.say(missing.map((name) => `made ${name}`).join('\n'));
   } else {
     around.say(`nothing to make: ${file} has ${names.join(', ')}`);
   }
+  if (authority) await certify(task, authority, made.get(authority.name) ?? current.get(authority.name));
   for (const name of others.filter((other) => !current.has(other))) {
     around.say(`${name} is still missing, and cannot be made up: ${task.command('edit')}`);
   }
   sayUnusedPasswords(passwords, task);
+}
+
+/** A value for a secret that is missing: a password, or the key of the authority. */
+function newValue(name: string, { authority }: Task): string {
+  return name === authority?.name ? newAuthorityKey() : newPassword();
+}
+
+type AuthoritySecret = NonNullable<Task['authority']>;
+
+/** The certificate is made after the key is kept: a run that is killed in between leaves no loss. */
+async function certify({ name, around }: Task, { file }: AuthoritySecret, key: string | undefined) {
+  if (key !== undefined && (await certifyAuthority(name, file, key)))
+    around.say(`${shown(file)} begins with the certificate of the authority: keep it beside the inventory`);
+}
+
+/** A new authority. Clients trust the former one, too, until its certificate is taken out. */
+async function rotateAuthority(task: Task, authority: AuthoritySecret, store: Store): Promise<void> {
+  const { around } = task;
+  const key = newAuthorityKey();
+  const text = changeSecretValues(store.text, { current: new Map([[authority.name, key]]) });
+  await write(store, text, around);
+  await certify(task, authority, key);
+  around.say(
+    `new ${authority.name}: deploy to all hosts, then take the former certificate out of ${shown(authority.file)} and deploy again`,
+  );
 }
 
 async function edit(task: Task): Promise<void> {
@@ -97,6 +126,7 @@ async function edit(task: Task): Promise<void> {
     if (text === store.text || text.trim() === '') return around.say('nothing changed');
     try {
       task.values(text);
+      refuseCommentsBeside(text, file);
       await write(store, text, around, lock);
       return around.say(`wrote ${file}`);
     } catch (error) {
@@ -133,6 +163,14 @@ async function rotate(task: Task): Promise<void> {
   const store = await openStore(file, around.keys);
   const values = task.values(store.text);
   if (options.done) return forget(task, store, values);
+  const { authority } = task;
+  if (authority && options.names.includes(authority.name)) {
+    if (options.names.length > 1)
+      throw new Problem(`${authority.name} is rotated alone: its certificates have to be made again`, {
+        hint: task.command(`rotate ${authority.name}`),
+      });
+    return rotateAuthority(task, authority, store);
+  }
   const known = passwords.map(({ name }) => name).filter((name) => values.current.has(name));
   const names = options.names.length > 0 ? options.names : known;
   refuseUnknown(names, values, task);
@@ -149,7 +187,7 @@ async function rotate(task: Task): Promise<void> {
     throw new Problem(
       `the previous value of ${again.join(', ')} is still kept: a database may still use it`,
       {
-        hint: `when the databases have the new ones: ${task.command('rotate --done')}`,
+        hint: `when a deploy has changed it and has converged: ${task.command('rotate --done')}`,
       },
     );
   }
@@ -160,9 +198,18 @@ async function rotate(task: Task): Promise<void> {
   await write(store, text, around);
   for (const name of names) around.say(`new ${name}; the previous value is kept under previous`);
   const chosen = passwords.filter(({ name }) => names.includes(name));
-  const used = chosen.filter(({ roles }) => roles.length > 0);
-  if (used.length > 0) around.say(['', ...howToChange(used, options.inventory, task.command)].join('\n'));
+  if (chosen.some(({ isUsed }) => isUsed)) around.say(['', ...nextSteps(task)].join('\n'));
   sayUnusedPasswords(chosen, task);
+}
+
+/** What follows a rotation: a deploy changes the passwords where they are used. */
+function nextSteps({ options, command }: Task): readonly string[] {
+  return [
+    '1. Deploy all servers, which changes the passwords in the databases and on every server. Where CI deploys, commit the file first:',
+    `     npx zx playbooks/deploy.mjs --inventory ${shellWord(options.inventory)}`,
+    '2. When that has converged, remove the previous ones:',
+    `     ${command('rotate --done')}`,
+  ];
 }
 
 async function forget({ around, options }: Task, store: Store, { previous }: SecretValues): Promise<void> {
@@ -192,7 +239,7 @@ function sayUnusedPasswords(passwords: readonly DatabasePassword[], { around, co
   const start = ['', 'The inventory does not use them yet. Write there:'];
   const end = `Where databases exist already, keep their passwords: put them in by
   ${command('edit')}
-or change them as after a rotation: docs/secrets.md`;
+and rotate them afterwards: docs/secrets.md`;
   around.say([...start, ...lines, end].join('\n'));
 }
 

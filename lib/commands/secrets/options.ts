@@ -26,10 +26,10 @@ export const secretsPage = {
   usage: 'COMMAND [NAME …] --inventory NAME [options]',
   purpose: `keeps passwords in an encrypted file beside the inventory (docs/secrets.md).
 
-  generate          make the missing database passwords, and the secrets file
+  generate          make the missing database passwords, the authority of tls, and the secrets file
   edit              edit the secrets file in $EDITOR
   show [NAME …]     list the names of the secrets
-  rotate [NAME …]   make new passwords, and print the commands that set them in the databases
+  rotate [NAME …]   make new passwords, which the next deploy gives to databases and servers
   rekey             encrypt the file again for NAME.secrets.recipients, or with a new passphrase`,
   options: secretsOptions,
   examples: [

@@ -3,7 +3,7 @@ import type { WriteStream } from 'node:tty';
 import pLimit from 'p-limit';
 import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
 import { type CommandOutput, command, standardOutput } from '../../engine/command-line/command.ts';
-import { type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
+import { durationOf, type Given, shared, wholeNumber } from '../../engine/command-line/command-line.ts';
 import { connected } from '../../engine/command-line/connected.ts';
 import { paintFor } from '../../engine/output/colour.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
@@ -84,20 +84,10 @@ export function statusOptionsOf(given: Given<typeof statusOptions>): StatusOptio
     every: wholeNumber('--every', given.every, 3600) ?? 5,
     timeout: wholeNumber('--timeout', given.timeout, 3600) ?? 20,
     limits: {
-      staleAfter: duration('--stale-after', given['stale-after']) ?? 300,
+      staleAfter: durationOf('--stale-after', given['stale-after']) ?? 300,
       mostBehind: wholeNumber('--max-behind', given['max-behind'], 1_000_000, 0) ?? 20,
     },
   };
-}
-
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-function duration(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const [, number, unit = 's'] = /^(\d{1,6})([smhd])?$/.exec(text) ?? [];
-  const seconds = Number(number) * (unitSeconds[unit] ?? 0);
-  if (seconds > 0) return seconds;
-  throw new Problem(`${option} ${text}: must be a duration, such as 90s, 5m or 1h`);
 }
 
 export const run = command({

@@ -69,12 +69,21 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
   const ofNode = state
     ? facts(status, state, now).map(([title, text]) => `${title.padEnd(10)}  ${text}`)
     : [];
-  const more = [...ofNode, ...fleetLines(status.fleet)];
+  const more = [...ofNode, ...providerLines(status.layer1), ...fleetLines(status.fleet)];
   return [
     head.replace(host, paint('bold', host)).replace(health, paint(colours[health], health)),
     ...findings.map(({ fault, says }) => line(fault ? 'red' : 'yellow', `  ${says}`)),
     ...more.map((text) => line('dim', `    ${text}`)),
   ];
+}
+
+function providerLines(choice: Shown['layer1']): string[] {
+  return (choice?.providers ?? []).map(({ provider, used, usable, height }, at) => {
+    const title = (at === 0 ? 'layer 1' : '').padEnd(10);
+    const block = height === null ? 'no block' : `block ${count(height)}`;
+    const waits = usable ? 'waits' : 'is out';
+    return `${title}  ${provider} ${used ? 'is used' : waits}, ${block}`;
+  });
 }
 
 function fleetLines(fleet: Shown['fleet']): string[] {

@@ -27,3 +27,15 @@ test('a missing secret and a wrong value are reported with their places', async 
   expect((await validate('-i', 'mainnet')).said).toContain('is not filled in');
   expect((await validate()).said).toContain('no --inventory given');
 });
+
+test('plain text between public addresses is a warning with its place, and the inventory is valid', async () => {
+  const open = await labDeployment([
+    [['groups', 'database', 'db-1', 'address'], '203.0.113.5'],
+    [['groups', 'rpc'], { 'rpc-1': { address: '203.0.113.6' } }],
+  ]);
+  const { code, said } = await validate('-i', open);
+  expect(code).toBe(0);
+  expect(said).toMatch(
+    /^warning: \S+lab\.yaml:\d+:\d+: db-1, rpc-1 have public addresses, and SQL between the hosts travels in plain text\n {2}encrypt it: tls, .*\nlab is valid/,
+  );
+});

@@ -1,5 +1,6 @@
 import { command, standardOutput } from '../../engine/command-line/command.ts';
 import { shared } from '../../engine/command-line/command-line.ts';
+import { describeError } from '../../engine/output/describe-error.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
 import { counted } from '../../engine/text/counted.ts';
 import { printable } from '../../engine/text/printable.ts';
@@ -25,6 +26,7 @@ export const run = command({
     const { inventory, chosen } = await givenHosts(given, true);
     const files = await Promise.all(chosen.map((host) => filesOf(host, inventory.hosts)));
     const count = `${counted(chosen.length, 'host')}, ${files.flat().length} files`;
+    for (const each of inventory.warnings ?? []) around.complain(`warning: ${describeError(each)}`);
     around.say(printable(`${inventory.name} is valid: ${count}, all secrets are there`));
     return exitCode.converged;
   },

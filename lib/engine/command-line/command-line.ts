@@ -187,6 +187,22 @@ export function wholeNumber(
   throw new Problem(`${option} ${text}: must be a whole number from ${least} to ${most}`);
 }
 
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/**
+ * Reads the value of an option as a duration: a number with its unit, `90s`, `5m`, `1h` or `2d`.
+ *
+ * @returns seconds
+ * @throws Problem for anything else
+ */
+export function durationOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit = 's'] = /^(\d{1,6})([smhd])?$/.exec(text) ?? [];
+  const seconds = Number(number) * (unitSeconds[unit] ?? 0);
+  if (seconds > 0) return seconds;
+  throw new Problem(`${option} ${text}: must be a duration, such as 90s, 5m or 1h`);
+}
+
 /** What `--help` prints. */
 export interface HelpPage {
   /** `npx zx playbooks/deploy.mjs`. */

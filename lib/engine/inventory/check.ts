@@ -39,9 +39,13 @@ function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
         }),
       ];
     case 'invalid_union': {
-      const nearest = issue.errors.find((branch) => branch.every(({ code }) => code !== 'invalid_type'));
-      const [inner] = nearest ?? issue.errors[0] ?? [];
-      if (inner) return problemsOf({ ...inner, path: [...path, ...inner.path] }, located);
+      // A word in place of the whole value, such as false, is another type, too.
+      const isOther = ({ code, path: at }: z.core.$ZodIssue) =>
+        code === 'invalid_type' || (code === 'invalid_value' && at.length === 0);
+      const nearest = issue.errors.find((branch) => !branch.some(isOther));
+      const inner = nearest ?? issue.errors[0] ?? [];
+      if (inner.length > 0)
+        return inner.flatMap((each) => problemsOf({ ...each, path: [...path, ...each.path] }, located));
     }
   }
   const value = valueAt(located, path);

@@ -1,3 +1,4 @@
+import type { Problem } from '../problem/problem.ts';
 import type { Secret } from '../secret/secret.ts';
 import type { Path } from './located.ts';
 import type { SourcedVariable } from './sourced-variables.ts';
@@ -48,6 +49,8 @@ export interface Inventory<V> {
   readonly hosts: readonly InventoryHost<V>[];
   /** What commands printed about hosts, by group. Default: no command printed anything. */
   readonly said?: Readonly<Record<string, string>>;
+  /** What is not wrong, and what an operator should know. Default: nothing. */
+  readonly warnings?: readonly Problem[];
 }
 
 /** An inventory that knows where the variables of its hosts come from. */

@@ -59,12 +59,12 @@ const ofPassword =
 export async function readSecret(reference: string, question: SecretQuestion): Promise<Secret> {
   const { name, where } = question;
   if (!secretReferencePattern.test(reference)) throw new Problem(`${name} ${secretReferenceRule}`, { where });
-  const { source, value } = await readSource(reference, question);
+  const { source, value, former } = await readSource(reference, question);
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
   const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
   const { pattern, reason, least = 1, hint = ofPassword } = question.allowed ?? any;
   const fits = pattern.test(value);
-  if (fits && value.length >= least) return new Secret(value);
+  if (fits && value.length >= least) return new Secret(value, former);
   const fault = fits
     ? `is too short: at least ${least} characters`
     : `has a character that is not allowed: ${reason}`;
@@ -72,12 +72,12 @@ export async function readSecret(reference: string, question: SecretQuestion): P
 }
 
 /**
- * @returns the value, and where it is from, in words
+ * @returns the value, where it is from, in words, and the value before a rotation
  */
 async function readSource(
   reference: string,
   question: SecretQuestion,
-): Promise<{ source: string; value: string }> {
+): Promise<{ source: string; value: string; former?: Secret | undefined }> {
   const [, kind, rest = ''] = /^(env|file|secret|cmd):(.*)$/s.exec(reference) ?? [];
   switch (kind) {
     case 'env':
@@ -88,8 +88,10 @@ async function readSource(
     }
     case 'cmd':
       return { source: `the command ${rest.trim()}`, value: await fromCommand(rest.trim(), question) };
-    default:
-      return { source: reference, value: await fromSecrets(rest, question) };
+    default: {
+      const secret = await fromSecrets(rest, question);
+      return { source: reference, value: secret.reveal(), former: secret.former };
+    }
   }
 }
 
@@ -150,12 +152,12 @@ export async function outputOfCommand(
   }
 }
 
-async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<string> {
+async function fromSecrets(entry: string, { name, where, secrets }: SecretQuestion): Promise<Secret> {
   if (!secrets)
     throw new Problem(`${name}: secret:${entry} needs a file of secrets, but none is given`, { where });
   const entries = await secrets.unlock(secrets.file);
   const secret = entries.get(entry);
-  if (secret) return secret.reveal();
+  if (secret) return secret;
   const hint = didYouMean(entry, entries.keys()) ?? secretsCommand(secrets.file, 'generate');
   throw new Problem(`${name}: ${secrets.file} has no secret called ${entry}`, { where, hint });
 }

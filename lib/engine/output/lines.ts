@@ -78,6 +78,12 @@ export function linesOf(event: RunEvent, style: Style): string[] {
       return onHost(event.host, style, [paint('red', `stopped: ${fromHost(event.why)}${remaining(event)}`)]);
     case 'stopping':
       return whole('stopping after the running changes; press Ctrl-C again to stop at once');
+    case 'lock-awaited':
+      return onHost(event.host, style, [
+        `waiting up to ${seconds(event.most)} for its lock: ${fromHost(event.holder)} has it`,
+      ]);
+    case 'locks-taken':
+      return style.quiet ? [] : whole(`the locks are free after ${seconds(event.seconds)}: checking again`);
     case 'resource-done':
       return resourceLines(event, style);
     default:

@@ -31,6 +31,8 @@ const fields = {
   'host-connected': { host: z.string(), seconds: duration },
   'host-looked': { host: z.string(), tasks: z.number() },
   'host-unreachable': { host: z.string(), error: z.string() },
+  'lock-awaited': { host: z.string(), holder: z.string(), most: duration },
+  'locks-taken': { seconds: duration },
   'play-started': { play: z.string(), hosts: z.array(z.string()) },
   'play-skipped': { play: z.string(), why: z.string() },
   'resource-started': task,

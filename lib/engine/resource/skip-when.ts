@@ -7,7 +7,7 @@ type Goal = Pick<Resource, 'check'>;
  * the goal is reached, the resource is ok in any state and is not checked: that saves an expensive
  * check.
  *
- * @example skipWhen(databaseIsRestored, packages('aria2'))
+ * @example skipWhen(databaseIsRestored, packages('golang'))
  */
 export function skipWhen(goal: Goal, resource: Resource): Resource {
   return {

@@ -60,6 +60,17 @@ export type RunEvent =
       readonly left?: number;
       readonly next?: string;
     }
+  /** Another run has the lock of a host, and this run waits for it. Again for another holder. */
+  | {
+      readonly type: 'lock-awaited';
+      readonly host: string;
+      /** Who has it, what it runs on which inventory, and since when. */
+      readonly holder: string;
+      /** This run waits for that many seconds in all. */
+      readonly most: number;
+    }
+  /** The wait is over: all locks are had. */
+  | { readonly type: 'locks-taken'; readonly seconds: number }
   | { readonly type: 'play-started'; readonly play: string; readonly hosts: readonly string[] }
   | { readonly type: 'play-skipped'; readonly play: string; readonly why: string }
   /** Interrupted: running changes are finished, no new ones start. */

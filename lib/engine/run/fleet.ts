@@ -6,7 +6,8 @@ import { describeVerdict, type EveryHost, type Verdict } from '../resource/resou
 import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
-import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
+import { awaitLocks, type LockedHost, type Locks } from './lock/locks.ts';
+import type { LockWait } from './lock/wait.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** The parts of a run that a fleet uses. */
@@ -15,6 +16,8 @@ export interface FleetRun<V> {
   readonly inventory: readonly InventoryHost<V>[];
   readonly open: (host: InventoryHost<V>) => Promise<Session>;
   readonly options: Pick<RunOptions, 'forks' | 'interrupt' | 'lock' | 'assumedStopped'>;
+  /** How the run waits for the locks of others. */
+  readonly wait: LockWait | undefined;
   /** The connected hosts of the run. */
   readonly hosts: ReadonlyMap<string, HostRun>;
   /** The error of a host of the run that is unreachable. */
@@ -135,11 +138,14 @@ export class Fleet<V> {
       const session = reached.get(name);
       return session && !own?.has(name) ? [lockedHost(name, session)] : [];
     });
-    const locks = await lockHosts(rest, lock.holder, {
+    const options = {
       breaks: lock.breaks,
-      lost: (host) => this.#run.lost(host),
-      without: (host, why) => void this.#errors.set(host, new Error(why)),
-    });
+      lost: (host: string) => this.#run.lost(host),
+      without: (host: string, why: string) => void this.#errors.set(host, new Error(why)),
+    };
+    const taken = await awaitLocks(rest, lock.holder, options, this.#run.wait);
+    if (!taken) throw new Interrupted();
+    const locks = taken.had;
     for (const { name } of rest) {
       if (locks.has(name)) continue;
       reached.delete(name);

@@ -11,6 +11,15 @@ export type Confirmed = 'change' | 'skip' | 'quit';
 /** Asks before a change. */
 export type ConfirmEach = (task: Task, seen: Verdict & { is: 'drift' }) => Promise<Confirmed>;
 
+/** How a run keeps others out. */
+interface RunLock {
+  readonly holder: LockHolder;
+  /** Take locks from others. */
+  readonly breaks: boolean;
+  /** How long to wait for the locks of others. Seconds; default: not at all. */
+  readonly wait?: number | undefined;
+}
+
 export interface RunOptions {
   /** Check mode: change nothing. */
   readonly check: boolean;
@@ -32,8 +41,8 @@ export interface RunOptions {
   readonly confirmEach?: ConfirmEach | undefined;
   /** With a saved plan: called with the current plan, and throws if it differs. */
   readonly refuseStale?: ((plans: readonly HostPlan[]) => void) | undefined;
-  /** Keeps other runs out during changes: the holder, and whether to take locks from others. */
-  readonly lock?: { readonly holder: LockHolder; readonly breaks: boolean } | undefined;
+  /** Keeps other runs out during changes. Default: no lock is taken. */
+  readonly lock?: RunLock | undefined;
   /**
    * Hosts that may be unreachable when every host has to be checked: the operator declares them
    * stopped. Default: none.

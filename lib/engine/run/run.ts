@@ -1,4 +1,5 @@
 import { ConnectionLost } from '../host/connection.ts';
+import { gatherFacts } from '../host/facts/gather-facts.ts';
 import type { Session } from '../host/session.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { exitCode, Problem } from '../problem/problem.ts';
@@ -11,7 +12,8 @@ import { endOf } from './host-end.ts';
 import { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
 import { appending, beginLine, endLine } from './lock/journal.ts';
-import { type Locks, lockHosts } from './lock/locks.ts';
+import { awaitLocks, type Locks } from './lock/locks.ts';
+import type { LockWait } from './lock/wait.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
 import { playHosts, startingAt, taskRunsFor } from './prepare.ts';
@@ -84,6 +86,7 @@ class Run<V> {
   readonly #hosts = new Map<string, HostRun>();
   readonly #unreachable = new Map<string, { readonly seconds: number; readonly error: unknown }>();
   readonly #fleet: Fleet<V>;
+  readonly #wait: LockWait | undefined;
   readonly turns: TurnTaking<V>;
   #locks: Locks | undefined;
   /** Hosts with a lock that another run has taken from this one. */
@@ -106,6 +109,7 @@ class Run<V> {
     this.#options = options;
     this.#emit = emit;
     const members = new Set(playbook.plays.flatMap((play) => [...playHosts(play, inventory)]));
+    this.#wait = lockWait(options, emit);
     this.targets = inventory.hosts.filter(({ name }) => options.hosts.has(name) && members.has(name));
     this.#fleet = new Fleet<V>({
       inventory: inventory.hosts,
@@ -114,6 +118,7 @@ class Run<V> {
       hosts: this.#hosts,
       whyUnreachable: (host) => this.#unreachable.get(host)?.error,
       locks: () => this.#locks,
+      wait: this.#wait,
       lost: (host) => this.#lose(host),
     });
     this.turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });
@@ -136,14 +141,11 @@ class Run<V> {
   async perform(): Promise<Pick<RunResult, 'plans' | 'declined'>> {
     const { check, confirm, interrupt, refuseStale } = this.#options;
     await mapWithForks(this.targets, this.#options.forks, (target) => this.#connect(target));
-    await this.#leaveOutEarlierTasks();
     const reachable = this.targets.flatMap((target) => this.#hosts.get(target.name) ?? []);
-    for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
-      const hosts = reachable.filter(({ taskRuns }) => taskRuns.some(({ task }) => task.play === play.name));
-      await this.turns.order(play, hosts);
-    }
+    await this.#order(reachable);
+    if (!check && !interrupt.aborted) await this.#lock(reachable);
+    // Ctrl-C may have ended a wait for a lock.
     const mayChange = !check && !interrupt.aborted;
-    if (mayChange) await this.#lock(reachable);
     const plans = check || confirm || refuseStale ? await this.#plan(reachable) : [];
     if (mayChange) refuseStale?.(plans);
     if (check) {
@@ -154,6 +156,16 @@ class Run<V> {
       mayChange && confirm !== undefined && plans.some(changesSomething) && !(await confirm(plans));
     if (!declined) await this.#change(reachable);
     return { plans, declined };
+  }
+
+  /** Leaves out the tasks before --start-at, and orders the hosts of the plays with turns. */
+  async #order(reachable: readonly HostRun[]): Promise<void> {
+    await this.#leaveOutEarlierTasks();
+    const { interrupt } = this.#options;
+    for (const play of interrupt.aborted ? [] : this.#playbook.plays.filter(({ turns }) => turns)) {
+      const hosts = reachable.filter(({ taskRuns }) => taskRuns.some(({ task }) => task.play === play.name));
+      await this.turns.order(play, hosts);
+    }
   }
 
   /**
@@ -244,7 +256,7 @@ class Run<V> {
       ? this.turns.sessions
       : [];
     const sessions = new Map([...desks, ...reachable.map(({ name, session }) => [name, session] as const)]);
-    this.#locks = await lockHosts(
+    const taken = await awaitLocks(
       [...sessions].map(([name, session]) => lockedHost(name, session)),
       lock.holder,
       {
@@ -255,9 +267,29 @@ class Run<V> {
           host?.stop(host.taskRuns[0]?.task.play ?? '', why);
         },
       },
+      this.#wait,
     );
-    if (this.#locks.endedSince(this.#startedAt))
+    if (!taken) return;
+    this.#locks = taken.had;
+    if (taken.seconds > 0) {
+      this.#emit({ type: 'locks-taken', seconds: taken.seconds });
+      await this.#lookAgain(reachable);
+    } else if (this.#locks.endedSince(this.#startedAt))
       await Promise.all(reachable.map((host) => host.check(host.taskRuns)));
+  }
+
+  /** After another run: facts, roles and checks, as at the beginning. */
+  async #lookAgain(reachable: readonly HostRun[]): Promise<void> {
+    await mapWithForks(reachable, this.#options.forks, async (host) => {
+      const target = this.targets.find(({ name }) => name === host.name);
+      if (!target) return;
+      const { reader, facts: former } = host.session;
+      // A lost connection is reported by the checks.
+      const facts = await gatherFacts(reader).catch(() => former);
+      host.taskRuns = await taskRunsFor(this.#playbook, this.#inventory, target, facts, this.#options);
+      if (this.#options.startAt === undefined) await host.timed(() => host.checkAll());
+    });
+    await this.#order(reachable);
   }
 
   #lose(host: string): void {
@@ -295,6 +327,17 @@ class Run<V> {
       this.#emit,
     );
   }
+}
+
+/** How a run waits for the locks of others, and reports it; undefined where it does not. */
+function lockWait({ lock, interrupt }: RunOptions, emit: Listener): LockWait | undefined {
+  const most = lock?.wait;
+  if (most === undefined) return undefined;
+  return {
+    most,
+    interrupt,
+    waits: ({ host, holder }) => emit({ type: 'lock-awaited', host, holder, most }),
+  };
 }
 
 /** Check mode: reports the plan, in order. A failed `must` is a failure in both modes. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Problem, Problems } from '../problem/problem.ts';
+import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { newPassword } from './password.ts';
-import { changeSecretValues, parseSecretValues } from './secret-values.ts';
+import { changeSecretValues, parseSecretValues, refuseCommentsBeside } from './secret-values.ts';
 
 const safe = { pattern: /^[A-Za-z0-9_.~-]+$/, reason: 'only safe ones' };
 
@@ -63,7 +63,7 @@ test.each([
   ['no colon', 'a: b\nhunter2\n', 'f:2:1: a quote, a colon, a space or a bracket is missing here'],
   ['a list in it', 'a:\n  - hunter2\n', 'f:2:3: a must be text'],
   ['a mapping in it', 'a: { b: hunter2 }\n', 'f:1:4: a must be text'],
-  ['an alias', 'a: &x hunter2\nb: *x\n', 'f:2:4: b must be text'],
+  ['an alias', 'a: &x hunter2\nb: *x\n', 'f:1:7: a starts with &: a value that does needs quotes'],
   ['a tag', 'a: !!hunter2 b\n', 'f:1:4: tags (!…) are not supported'],
   ['no value', 'a:\n', 'f:1:3: a has no value'],
   [
@@ -134,4 +134,26 @@ test('invalid YAML reports only its first fault: later ones follow from it', () 
   expect(() => parseSecretValues('a:\n\tb: hunter2\n\tc: d\n]\n---\n', 'f', () => undefined)).toThrow(
     /^f:2:1: YAML cannot be indented by tabs\n {2}indent with spaces$/,
   );
+});
+
+test('a value that YAML would cut is refused with its place: at & always, before # where it is typed', () => {
+  const said = (work: () => unknown) => {
+    try {
+      work();
+      return [];
+    } catch (error) {
+      return (error as Problems).problems.map((problem) => describeProblem(problem));
+    }
+  };
+  expect(said(() => parseSecretValues('a: &b c\n', 'f'))).toEqual([
+    'f:1:7: a starts with &: a value that does needs quotes',
+  ]);
+  const text = "# mine\na: x #y\nb: 'x #y'\nc: x#y\nd: p&q\nprevious:\n  a: z # w\n";
+  expect(parseSecretValues(text, 'f').current.get('b')).toBe('x #y');
+  const hint = '  put a value with # in quotes, and a comment on a line of its own';
+  expect(said(() => refuseCommentsBeside(text, 'f'))).toEqual([
+    `f:2:4: a ends before #, where a comment begins\n${hint}`,
+    `f:7:6: a ends before #, where a comment begins\n${hint}`,
+  ]);
+  expect(said(() => refuseCommentsBeside("a: 'x #y'\nb: p&q#r\n# end\n", 'f'))).toEqual([]);
 });

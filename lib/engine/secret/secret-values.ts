@@ -52,7 +52,10 @@ export function parseSecretValues(
         else refuse(key, `${formerKey} must be a mapping: it keeps the values from before a rotation`);
       } else {
         const content = isScalar(value) ? value.value : undefined;
-        const fault = faultIn(content, allowed(name));
+        const isCut = isScalar(value) && value.anchor !== undefined;
+        const fault = isCut
+          ? 'starts with &: a value that does needs quotes'
+          : faultIn(content, allowed(name));
         if (fault) refuse(value ?? key, `${at}${name} ${fault}`);
         else into.set(name, String(content));
       }
@@ -62,6 +65,30 @@ export function parseSecretValues(
   read(map, values.current, '');
   if (problems.length > 0) throw new Problems(problems);
   return values;
+}
+
+/**
+ * Refuses comments beside values, which may be a part of a value: YAML ends a value without quotes
+ * before ` #`. Only where somebody types values: a file that has them already is read.
+ *
+ * @param text that parseSecretValues takes
+ * @throws Problems, each with its place
+ */
+export function refuseCommentsBeside(text: string, file: string): void {
+  const { document, place } = parsed(text, file);
+  const beside = (map: unknown): Problem[] => {
+    if (!isMap(map)) return [];
+    return (map.items as Pair[]).flatMap(({ key, value }) => {
+      if (!isScalar(value)) return beside(value);
+      const rest = text.slice(value.range?.[1] ?? 0).split('\n', 1)[0] ?? '';
+      if (!/^[ \t]+#/.test(rest)) return [];
+      const what = `${isScalar(key) ? key.value : 'a value'} ends before #, where a comment begins`;
+      const hint = 'put a value with # in quotes, and a comment on a line of its own';
+      return [new Problem(what, { where: place(value), hint })];
+    });
+  };
+  const problems = beside(document.contents);
+  if (problems.length > 0) throw new Problems(problems);
 }
 
 /** New values by name; undefined removes a value. */

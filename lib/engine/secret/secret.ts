@@ -10,9 +10,12 @@ const shown = '[secret]';
  */
 export class Secret {
   readonly #value: string;
+  /** The value before a rotation, while something may still use it. */
+  readonly former: Secret | undefined;
 
-  constructor(value: string) {
+  constructor(value: string, former?: Secret) {
     this.#value = value;
+    this.former = former;
     remember(value);
     // A key in PEM is printed line by line. Its first and last line are the same in all keys.
     if (value.includes('\n'))

@@ -6,7 +6,7 @@ import { parseSecretValues } from './secret-values.ts';
 import { openSecretsFile } from './secrets-file.ts';
 
 /**
- * Reads the values of a file of secrets, by name.
+ * Reads the values of a file of secrets, by name, each with its former one where that is kept.
  *
  * @throws Problem, Problems
  */
@@ -29,6 +29,6 @@ async function unlock(file: string, keys: Keys): ReturnType<Unlock> {
   const { text } = await openSecretsFile(file, keys);
   const { current, previous } = parseSecretValues(text, file);
   // Former values are masked in all output, too.
-  for (const value of previous.values()) new Secret(value);
-  return new Map([...current].map(([name, value]) => [name, new Secret(value)]));
+  const former = new Map([...previous].map(([name, value]) => [name, new Secret(value)]));
+  return new Map([...current].map(([name, value]) => [name, new Secret(value, former.get(name))]));
 }

@@ -50,7 +50,7 @@ test('the server lets in the addresses of the backup host alone, and keeps log u
   for (const step of verdict.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [])
     said.push(step.command);
   expect(said.join()).toContain(
-    "backup-source apply rpc_node_backup state_user state_db 5432 7GB '' 10.0.0.7/32",
+    "backup-source apply rpc_node_backup state_user state_db 5432 7GB '' host 10.0.0.7/32",
   );
   expect(said.join()).not.toContain('backup.Pw~4');
   expect(await resource.check(fakeHost([]))).toEqual({ is: 'unknown', until: 'state-db is running' });

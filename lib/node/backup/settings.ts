@@ -4,6 +4,7 @@ import { type Content, secretContent } from '../../engine/resource/file/content.
 import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { verifyingWords } from '../databases/tls-files.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
@@ -31,7 +32,8 @@ export function oldestHours({ backup }: Variables): number {
 export function connectionToServer({ hosts }: Pick<Deployment, 'hosts'>): string {
   const { connection, vars } = databaseHost(hosts);
   const { ports, credentials } = vars;
-  return `host=${connection.address} port=${ports.state_db} user=${backupRole} dbname=${credentials.state.database} connect_timeout=10`;
+  const known = `host=${connection.address} port=${ports.state_db} user=${backupRole} dbname=${credentials.state.database} connect_timeout=10`;
+  return `${known} ${verifyingWords(vars)}`.trimEnd();
 }
 
 /** The password of that connection, for libpq. */
@@ -52,8 +54,10 @@ export function barmanFile({ hosts, vars }: Deployment): string {
     slot: 'barman',
     keep_days: vars.backup.keep_days,
     oldest_hours: oldestHours(vars),
+    verifying: verifyingWords(vars),
   };
-  return barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+  const text = barmanTemplate.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
+  return text.replaceAll(/ +$/gm, '');
 }
 
 /** The settings of the programs for base backups and recoveries. */

@@ -3,6 +3,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
+import { hbaAddress } from '../databases/hba.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -36,13 +37,11 @@ export function serverLetsItselfBeCopied(
   slots: readonly string[] = [],
 ): Resource {
   const { user, database } = vars.credentials.state;
-  const addresses = hosts.flatMap(addressesOf).map((each) => {
-    if (each.includes('/') || !/^[\d.]+$|:/.test(each)) return each;
-    return each.includes(':') ? `${each}/128` : `${each}/32`;
-  });
+  const addresses = hosts.flatMap(addressesOf).map(hbaAddress);
   const password = vars[group].password;
   const known = [`rpc_node_${group}`, user, database, vars.ports.state_db, vars.backup.most_kept];
-  const words = [`${group}-source`, ...known, slots.toSorted().join(' '), ...addresses];
+  const kind = vars.tls ? 'hostssl' : 'host';
+  const words = [`${group}-source`, ...known, slots.toSorted().join(' '), kind, ...addresses];
   const who = hosts.map(({ name }) => name).join(', ') || 'no replica';
   return databaseRole(
     `${who} may copy the database server`,

@@ -19,6 +19,11 @@ export function proverDatabase({ credentials }: Variables): SqlTarget {
   return { container: 'state-db', user: credentials.state.user, database: credentials.prover.database };
 }
 
+/** The transaction pool of a server, as its owner, who is the server's superuser as well. */
+export function poolDatabase({ credentials }: Variables): SqlTarget {
+  return { container: 'pool-db', user: credentials.pool.user, database: credentials.pool.database };
+}
+
 /**
  * A database container accepts connections by TCP. The image's first start runs a temporary server
  * that listens on its socket only, so the socket proves nothing.

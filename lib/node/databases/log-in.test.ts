@@ -94,7 +94,7 @@ test('a refused user or password stops the run before anything is changed, in th
     'prover database at 172.30.77.11:5432 refuses prover_user: password authentication failed for user "prover_user"',
   );
   await expect(applyDrift(stopped(), resource)).rejects.toMatchObject({
-    hint: 'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/secrets.md, "Rotate passwords")',
+    hint: 'user, password and name of a database are those of its data directory: put them into credentials in the inventory. A deploy changes a password only after secrets.mjs rotate (docs/secrets.md, "Rotate passwords")',
   });
 });
 

@@ -6,6 +6,7 @@ import {
   expectation,
   ok,
   type Resource,
+  refused,
   unknownUntil,
   type Verdict,
 } from '../../engine/resource/resource.ts';
@@ -15,16 +16,17 @@ import { postgresVersion } from '../variables/generation.ts';
 import { stateHost } from '../variables/hosts.ts';
 import type { ServiceName } from '../variables/services.ts';
 import type { Credentials, Variables } from '../variables/variables.ts';
+import { trustedFile } from './tls-files.ts';
 
 const script = readFileSync(new URL('../../../templates/host/log-in.sh', import.meta.url), 'utf8');
 
 /** Of one connection. Seconds. */
 const limit = 4;
 
-type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
+export type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
 /** A database as a component of the host uses it. */
-interface Login {
+export interface Login {
   readonly of: 'state' | 'prover' | 'pool';
   /** The container of its server. */
   readonly server: 'state-db' | 'pool-db';
@@ -37,7 +39,7 @@ interface Login {
  * The three databases that a host uses: state and prover on the Database+Sync server or a replica,
  * and its own pool.
  */
-function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
+export function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
   const server = stateHost(hosts, host);
   const address = server.name === host.name ? '127.0.0.1' : server.connection.address;
   const state = { server: 'state-db', address, port: server.vars.ports.state_db } as const;
@@ -64,17 +66,32 @@ type Services = Readonly<Record<ServiceName, { readonly configHash: string } | u
 /**
  * User and password of the inventory are accepted by the databases that a host uses, tried from
  * this host (spec part 1.8). Before anything is changed: a database that does not run yet, as on a
- * first deploy, is tried again in its turn.
+ * first deploy, is tried again in its turn. One that still has the password from before a rotation
+ * gets the new one in this run, for which all servers have to be in it.
  */
-export function databasesAcceptLogins(deployment: Deployment, services: Services): Resource {
+export function databasesAcceptLogins(
+  deployment: Deployment & Pick<Context<Variables>, 'includes'>,
+  services: Services,
+): Resource {
   return expectation("databases accept the inventory's users and passwords", {
     check: async (host) => {
       if (await haveLoggedIn(host, services)) return ok;
-      const verdict = await tryLogins(host, loginsOf(deployment));
+      const verdict = await tryLogins(host, loginsOf(deployment), deployment.vars, (changing) => {
+        const missing = serversWithout(deployment);
+        if (missing.length === 0) return ok;
+        const what = `${wordsOf(changing)} is being changed, and ${missing.join(', ')} is not part of this run`;
+        return refused(what, 'deploy all servers and roles: without --limit, --role and --skip-role');
+      });
       return verdict.is === 'unknown' ? ok : verdict;
     },
     hint,
   });
+}
+
+/** The servers of the node that a run does not move to another password. */
+function serversWithout({ hosts, includes }: Pick<Context<Variables>, 'hosts' | 'includes'>): string[] {
+  const servers = hosts.filter(({ groups }) => groups.includes('database') || groups.includes('rpc'));
+  return servers.flatMap(({ name }) => (includes(name, 'temporary-logins') ? [] : name));
 }
 
 /** The same for some databases in their turn, before the components start that use them. */
@@ -85,9 +102,19 @@ export function acceptsLogins(
 ): Resource {
   const logins = loginsOf(deployment).filter((login) => of.includes(login.of));
   return expectation(`${of.join(' and ')} database accept the inventory's user and password`, {
-    check: async (host) => ((await haveLoggedIn(host, services)) ? ok : tryLogins(host, logins)),
+    check: async (host) =>
+      (await haveLoggedIn(host, services))
+        ? ok
+        : tryLogins(host, logins, deployment.vars, (changing) =>
+            unknownUntil(`${wordsOf(changing)} is changed`),
+          ),
     hint,
   });
+}
+
+/** `the password of the state and prover database`. */
+export function wordsOf(logins: readonly Login[]): string {
+  return `the password of the ${logins.map(({ of }) => of).join(' and ')} database`;
 }
 
 /**
@@ -104,7 +131,7 @@ export async function haveLoggedIn(host: Reader, services: Services): Promise<bo
 }
 
 const hint =
-  'user, password and name of a database are those of its data directory, and a deploy does not change them: put them into credentials in the inventory, or change them in the database (docs/secrets.md, "Rotate passwords")';
+  'user, password and name of a database are those of its data directory: put them into credentials in the inventory. A deploy changes a password only after secrets.mjs rotate (docs/secrets.md, "Rotate passwords")';
 
 /**
  * Why PostgreSQL does not let a user in, from the last words of psql; undefined where it lets
@@ -116,26 +143,86 @@ export function refusalIn(reason: string): string | undefined {
   return fatal === '' || isBusy ? undefined : fatal;
 }
 
-/** Unknown where a server does not answer, or the host has no psql. */
-async function tryLogins(host: Reader, logins: readonly Login[]): Promise<Verdict> {
+/**
+ * The answer to a login: accepted, refused in the words of the server, or none, with the reason
+ * where the encryption is one.
+ */
+export type Answer = 'accepted' | { readonly silent: string } | { readonly refusal: string };
+
+/**
+ * Logs in to databases from a host, all at once.
+ *
+ * @returns an answer for each login; undefined where the host has no psql
+ */
+export async function answersOf(
+  host: Reader,
+  logins: readonly Login[],
+  { tls }: Variables,
+): Promise<readonly Answer[] | undefined> {
+  const trusted = tls ? [trustedFile] : [];
   const lines = logins.map(({ address, port, credentials: { user, database, password } }) =>
     [address, port, user, database, password.reveal()].join(' '),
   );
   const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: limit + 4 })`
-    sh -c ${script} log-in ${limit}`;
-  if (output.text() === 'absent') return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
-  const refused: string[] = [];
-  const silent: string[] = [];
-  for (const line of output.lines()) {
-    const [, number, reason = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
-    const login = logins[Number(number) - 1];
-    if (!login) continue;
-    const { of, server, address, port, credentials } = login;
+    sh -c ${script} log-in ${limit} ${trusted}`;
+  if (output.text() === 'absent') return undefined;
+  const failed = new Map(
+    output.lines().flatMap((line) => {
+      const [, number, reason = ''] = /^(\d+) (.*)$/.exec(line) ?? [];
+      return number === undefined ? [] : [[Number(number), reason] as const];
+    }),
+  );
+  return logins.map((_, at) => {
+    const reason = failed.get(at + 1);
+    if (reason === undefined) return 'accepted';
     const refusal = refusalIn(reason);
-    if (refusal !== undefined) {
-      refused.push(`${of} database at ${address}:${port} refuses ${credentials.user}: ${refusal}`);
-    } else silent.push(`${server} answers at ${address}:${port}`);
+    if (refusal !== undefined) return { refusal };
+    const isEncryption = /SSL|certificate/.test(reason);
+    return { silent: isEncryption ? `, with encryption: ${reason.replace(/^.*?: error: /, '')}` : '' };
+  });
+}
+
+/** The same logins with the passwords from before a rotation, of those that have one. */
+export function formerLogins(logins: readonly Login[]): readonly Login[] {
+  return logins.flatMap((login) => {
+    const { former } = login.credentials.password;
+    return former ? [{ ...login, credentials: { ...login.credentials, password: former } }] : [];
+  });
+}
+
+/**
+ * Unknown where a server does not answer, or the host has no psql.
+ *
+ * @param changing the verdict where a server refuses the new password of a rotation, and accepts
+ * the former one
+ */
+async function tryLogins(
+  host: Reader,
+  logins: readonly Login[],
+  vars: Variables,
+  changing: (logins: readonly Login[]) => Verdict,
+): Promise<Verdict> {
+  const former = formerLogins(logins);
+  const answers = await answersOf(host, [...logins, ...former], vars);
+  if (!answers) return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
+  const isFormer = ({ of }: Login) =>
+    former.some((login, at) => login.of === of && answers[logins.length + at] === 'accepted');
+  const refusals = logins.flatMap((login, at) => {
+    const answer = answers[at];
+    return typeof answer === 'object' && 'refusal' in answer ? [{ login, ...answer }] : [];
+  });
+  const wrong = refusals.filter(({ login }) => !isFormer(login));
+  if (wrong.length > 0) {
+    const words = wrong.map(({ login: { of, address, port, credentials }, refusal }) => {
+      return `${of} database at ${address}:${port} refuses ${credentials.user}: ${refusal}`;
+    });
+    return drift(words.join('; '));
   }
-  if (refused.length > 0) return drift(refused.join('; '));
-  return silent.length > 0 ? unknownUntil([...new Set(silent)].join(' and ')) : ok;
+  const waits = logins.flatMap(({ server, address, port }, at) => {
+    const answer = answers[at];
+    if (typeof answer !== 'object' || !('silent' in answer)) return [];
+    return [`${server} answers at ${address}:${port}${answer.silent}`];
+  });
+  if (waits.length > 0) return unknownUntil([...new Set(waits)].join(' and '));
+  return refusals.length > 0 ? changing(refusals.map(({ login }) => login)) : ok;
 }

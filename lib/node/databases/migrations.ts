@@ -3,7 +3,7 @@ import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { command, type Step } from '../../engine/host/step.ts';
 import { versionOf } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
-import { stateDatabase } from './databases.ts';
+import { poolDatabase, stateDatabase } from './databases.ts';
 import { sqlLiteral } from './postgres.ts';
 
 // The node keeps its migrations in public.gorp_migrations, by name, and ends at its start where it
@@ -57,11 +57,6 @@ export type Found =
   | { readonly is: 'strange'; readonly unknown: readonly string[] }
   /** What has to be so before it can be known, and whether the image is what is missing. */
   | { readonly is: 'unread'; readonly until: string; readonly awaitsImage: boolean };
-
-/** A pool database, as its owner. */
-function poolDatabase({ credentials }: Variables): SqlTarget {
-  return { container: 'pool-db', user: credentials.pool.user, database: credentials.pool.database };
-}
 
 const targetOf = (database: MigratedDatabase, vars: Variables) =>
   database === 'state' ? stateDatabase(vars) : poolDatabase(vars);

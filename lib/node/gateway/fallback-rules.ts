@@ -15,6 +15,21 @@ export function fallbackPath({ fallback }: Fallback): string {
 /** The headers of a client that a provider needs. All others may name the client, or let it in. */
 const passedOn = ['accept', 'content-length', 'content-type', 'transfer-encoding'];
 
+const lower = '{ var(txn.height),sub(txn.seen) lt 0 }';
+const higher = '{ var(txn.height),sub(txn.seen) gt 0 }';
+const caughtUp = '{"jsonrpc":"2.0","id":%[var(txn.id)],"result":"%[var(txn.caught_up)]"}';
+
+/** A client sees no lower height because another one answers, nor when the own hosts are back. */
+const heights = [
+  'acl shows_height var(txn.method) -m str eth_blockNumber',
+  'http-response wait-for-body time 2s if shows_height',
+  "http-response set-var(txn.height) res.body,json_query('$.result'),bytes(2),hex2i if shows_height",
+  'http-response set-var(txn.seen) sc_get_gpt(0,0)',
+  `http-response lua.keep_height if shows_height ${lower}`,
+  `http-response return status 200 hdr access-control-allow-origin "*" hdr X-Fallback provider content-type application/json lf-string '${caughtUp}' if { var(txn.caught_up) -m found }`,
+  `http-response sc-set-gpt(0,0) var(txn.height) if shows_height ${higher}`,
+];
+
 /**
  * Lines of haproxy.cfg for a provider that answers where no RPC server may; all are empty without
  * one.
@@ -36,6 +51,7 @@ export function fallbackRules({ fallback }: Fallback) {
       `    http-request del-header ^(?!(${passedOn.join('|')})$) -m reg`,
       `    http-request set-header Host ${host}`,
       `    http-request set-uri %[str(uri),map(${basename(fallbackFile)})]`,
+      ...heights.map((line) => `    ${line}`),
       '    http-response set-header X-Fallback provider',
       `    server provider ${hostname}:${port || (isTls ? 443 : 80)}${names}${tls}`,
       '',

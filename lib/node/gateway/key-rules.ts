@@ -44,6 +44,7 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
     key_messages: [
       'tcp-request content set-var(sess.key) fc_pp_unique_id if { fc_pp_unique_id -m reg . }',
       'tcp-request content track-sc2 var(sess.key) table key_limits if { var(sess.key) -m found }',
+      'tcp-request content track-sc0 var(sess.key) table message_figures if { var(sess.key) -m found }',
     ]
       .map((line) => `    ${line}`)
       .join('\n'),

@@ -6,6 +6,12 @@ export const gatewayFolder = `/etc/${product}/gateway`;
 /** Names of API keys by their SHA-256, where there are any. */
 export const keysFile = `${gatewayFolder}/keys.map`;
 
+/** Requests in a second of API keys by their names, where any has a limit of its own. */
+export const requestsFile = `${gatewayFolder}/requests.map`;
+
+/** The RPC hosts that serve; HAProxy's Lua fills it in memory alone. */
+export const servingFile = `${gatewayFolder}/serving.map`;
+
 /** The path at a provider, where one is the fallback. */
 export const fallbackFile = `${gatewayFolder}/fallback.map`;
 

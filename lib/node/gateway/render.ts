@@ -10,7 +10,17 @@ import { connectionRules, requestRules } from './client-rules.ts';
 import { fallbackPath, fallbackRules } from './fallback-rules.ts';
 import { keyNames, keyRules } from './key-rules.ts';
 import { monitorRules } from './monitor-rules.ts';
-import { certificateFile, chroot, fallbackFile, gatewayFolder, keysFile } from './paths.ts';
+import {
+  certificateFile,
+  chroot,
+  fallbackFile,
+  gatewayFolder,
+  keysFile,
+  requestsFile,
+  servingFile,
+} from './paths.ts';
+import { plainBatch, plainCall, plainMap } from './plain-calls.ts';
+import { plainRules, requestsOfKeys } from './plain-rules.ts';
 import { rulesFile } from './rules.ts';
 
 /** A file of the gateway. */
@@ -35,7 +45,7 @@ const roomForHeaders = 42_144;
  * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
-  const scripts = ['fleet.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
+  const scripts = ['fleet.lua', 'figures.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
     path: `${gatewayFolder}/${name}`,
     content: template(name),
   }));
@@ -44,13 +54,24 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
     content: rulesFile({ gateway: context.vars.gateway, hosts: context.hosts }),
   };
   const values = valuesOf(context);
-  const lua = [...scripts, rules];
+  const serving = { path: servingFile, content: '# Filled by fleet.lua, in memory alone.\n' };
+  const requests = requestsOfKeys(context.vars.gateway);
+  const expressions = [
+    { path: `${gatewayFolder}/plain-call.map`, content: plainMap(plainCall) },
+    { path: `${gatewayFolder}/plain-batch.map`, content: plainMap(plainBatch) },
+  ];
+  const maps = [
+    serving,
+    ...expressions,
+    ...(requests === '' ? [] : [{ path: requestsFile, content: requests }]),
+  ];
+  const plain = [...scripts, rules, ...maps];
   const secrets = secretFiles(context.vars.gateway);
-  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...lua.map(({ content }) => content)];
+  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...plain.map(({ content }) => content)];
   const all = [...parts, ...secrets.map(({ content }) => content.text)].join('\0');
   const hash = createHash('sha256').update(all).digest('hex').slice(0, 16);
   const main = { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) };
-  return { files: [main, ...lua, ...secrets], hash };
+  return { files: [main, ...plain, ...secrets], hash };
 }
 
 /** The files in which every line may be a secret. */
@@ -147,6 +168,7 @@ function clientValues(gateway: Variables['gateway'], rpc: Hosts): Readonly<Recor
     counters,
     ...ofKeys,
     ...fallbackRules(gateway),
+    ...plainRules(gateway),
     ...serversOf(rpc, ofKeys.key_option),
   };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isLoopback } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
@@ -9,6 +10,7 @@ import type { Fault } from '../variables/fault.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
+import { choosesLayer1 } from '../variables/layer1.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
 import { connectionFaults } from './connections.ts';
@@ -28,6 +30,7 @@ export function deploymentProblems(inventory: Deployment): Problem[] {
   return [
     ...groupProblems(inventory),
     ...shared.flatMap((path) => differing(inventory, path, ({ vars }) => valueAt(vars, path))),
+    ...differing(inventory, ['tls'], ({ vars }) => JSON.stringify(vars.tls ?? false)),
     ...inventory.hosts.flatMap((host) => [
       ...unusedVariables(inventory, host),
       ...valueProblems(inventory, host),
@@ -188,7 +191,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...gatewayFaults(inventory, host),
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
-    ...layer1Faults(host.vars),
+    ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
   return faults.map((fault) => {
@@ -251,6 +254,7 @@ const exporterPorts = {
 function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): Fault[] {
   const [isDatabase, isRpc] = [groups.includes('database'), groups.includes('rpc')];
   const isUsed = (name: string) => {
+    if (name === 'layer1') return isDatabase && choosesLayer1(vars);
     if (groups.includes('replica')) return name === 'state_db';
     return name.startsWith('rpc_') ? isRpc : isDatabase || (isRpc && !/^(state_db|sync_)/.test(name));
   };
@@ -308,15 +312,27 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
 }
 
 /**
- * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration).
+ * The older generation takes a plain-HTTP address of layer 1 (spec part 2, older configuration). Of
+ * several addresses, the HAProxy of the Database+Sync server uses its own alone.
  */
-function layer1Faults({ generation, network }: RawVariables): Fault[] {
-  if (generation !== 'older' || !/^https:/i.test(network.l1_rpc_url)) return [];
+function layer1Faults(hosts: readonly Host[], { name, vars: { generation, network } }: Host): Fault[] {
+  const { l1_rpc_url: url = '', l1_rpc_urls: urls } = network;
+  const server = hosts.find(({ groups: own }) => own.includes('database'));
+  if (urls && server && !isDeepStrictEqual(urls, server.vars.network.l1_rpc_urls)) {
+    return [
+      {
+        path: ['network', 'l1_rpc_urls'],
+        what: `network.l1_rpc_urls of ${name} differs from that of ${server.name}, which chooses for all`,
+        hint: 'write it once, for all hosts; a host that needs another layer 1 has l1_rpc_url',
+      },
+    ];
+  }
+  if (generation !== 'older' || !/^https:/i.test(url)) return [];
   return [
     {
       path: ['network', 'l1_rpc_url'],
       what: 'network.l1_rpc_url is https://, and the older generation needs a plain-HTTP address',
-      hint: 'name an address that starts with http://, such as that of a proxy beside the servers',
+      hint: 'name an address that starts with http://, or several addresses in l1_rpc_urls, which the node reaches by HTTP',
     },
   ];
 }

@@ -2,6 +2,7 @@ import { usualAddress } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { networkHas } from '../../engine/resource/network/ip-network.ts';
 import type { Fault } from '../variables/fault.ts';
+import { layer1Key, layer1Urls } from '../variables/layer1.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 type Host = InventoryHost<RawVariables>;
@@ -19,7 +20,9 @@ export function containerSubnetFaults(hosts: readonly Host[], { vars }: Host): F
       'the address in network.trusted_sequencer_url',
       new URL(network.trusted_sequencer_url).hostname,
     ] as const,
-    ['the address in network.l1_rpc_url', new URL(network.l1_rpc_url).hostname] as const,
+    ...layer1Urls(vars).map(
+      (url) => [`the address in network.${layer1Key(vars)}`, new URL(url).hostname] as const,
+    ),
     ['gateway.shared.address', gateway.shared?.address.replace(/\/.*/, '') ?? ''] as const,
   ];
   const [whose, address] = used.find(([, each]) => networkHas(subnet, usualAddress(each))) ?? [];

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { inventorySecrets } from './database-passwords.ts';
-import { howToChange } from './password-change.ts';
 
 test.each(['mainnet', 'testnet', 'lab'])(
   '%s needs a password for each database, although its placeholders are not filled in',
@@ -14,14 +13,14 @@ test.each(['mainnet', 'testnet', 'lab'])(
       'pool_db_password',
       'prover_db_password',
     ]);
-    for (const { path, elsewhere, roles } of passwords) {
+    for (const { path, elsewhere, isUsed } of passwords) {
       expect(path).toMatch(/^credentials\.(state|pool|prover)\.password$/);
       // The shipped inventories have them in the encrypted file; the lab writes files of its own.
       const where = expect.objectContaining({ file: `inventory/${name}.yaml` });
       expect(elsewhere).toEqual(
         name === 'lab' ? [{ where, reference: expect.stringMatching(/^file:/) }] : [],
       );
-      expect(roles.length > 0).toBe(name !== 'lab');
+      expect(isUsed).toBe(name !== 'lab');
     }
     expect(others).toEqual([]);
   },
@@ -58,43 +57,20 @@ test('an invalid name is not a reference to the secrets file', async () => {
   }
 });
 
-test('passwords in the secrets file have a name and the roles that use them', async () => {
+test('passwords in the secrets file have a name and whether the inventory refers to them', async () => {
   const file = join(temporaryDirectory(), 'own.yaml');
   writeFileSync(file, inventory);
   const { passwords, others } = await inventorySecrets(file);
   expect(others).toEqual(['sudo']);
-  expect(
-    passwords.map(({ name, elsewhere, roles }) => [
-      name,
-      elsewhere.length,
-      roles.map(({ host }) => host).join(' '),
-    ]),
-  ).toEqual([
-    ['state', 0, 'db-1'],
-    ['pool', 0, 'db-1 rpc-2 rpc-3'],
-    ['pool_1', 0, 'rpc-1'],
-    ['prover_db_password', 1, ''],
-  ]);
-
-  const said = howToChange(passwords, 'own', (words) => `SECRETS ${words}`).filter((line) =>
-    /docker|SECRETS|deploy\.mjs/.test(line),
-  );
-  expect(said.map((line) => line.trim())).toEqual([
-    'SECRETS show state --reveal',
-    `ssh -t -p 2222 -J a,b deploy@10.0.0.1 "sudo docker exec -it state-db psql -U State.User -d state_db -c '\\password \\"State.User\\"'"`,
-    'SECRETS show pool --reveal',
-    `ssh -t -p 2222 -J a,b deploy@10.0.0.1 "sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
-    `ssh -t deploy@<address of rpc-2> "sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
-    `sudo docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'`,
-    'SECRETS show pool_1 --reveal',
-    `ssh -t root@10.0.0.2 "docker exec -it pool-db psql -U pool_user -d pool_db -c '\\password pool_user'"`,
-    'SECRETS show prover_db_password --reveal',
-    'npx zx playbooks/deploy.mjs --inventory own',
-    'SECRETS rotate --done',
+  expect(passwords.map(({ name, elsewhere, isUsed }) => [name, elsewhere.length, isUsed])).toEqual([
+    ['state', 0, true],
+    ['pool', 0, true],
+    ['pool_1', 0, true],
+    ['prover_db_password', 1, false],
   ]);
 });
 
-test('the password of the copies is one to generate, and no operator changes it in a database', async () => {
+test('the password of the copies is one to generate, of the role that makes them', async () => {
   const file = join(temporaryDirectory(), 'inventory.yaml');
   writeFileSync(file, `${inventory}  backup: { password: 'secret:backup_password' }\n`);
   const { passwords } = await inventorySecrets(file);
@@ -102,6 +78,6 @@ test('the password of the copies is one to generate, and no operator changes it 
     name: 'backup_password',
     path: 'backup.password',
     elsewhere: [],
-    roles: [],
+    isUsed: true,
   });
 });

@@ -1,4 +1,4 @@
-import type { OutlinedHost } from '../../engine/inventory/host-variables.ts';
+import { pathBeside } from '../../engine/file/private-file.ts';
 import { type Located, type Path, scalarAt, scalars, valueAt } from '../../engine/inventory/located.ts';
 import { type InventoryOutline, outlineInventory } from '../../engine/inventory/outline.ts';
 import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
@@ -20,32 +20,8 @@ export interface DatabasePassword {
    * unknown: the first gets them.
    */
   readonly elsewhere: readonly { readonly where: Place; readonly reference: string }[];
-  /**
-   * The database roles that an operator changes: none if the inventory does not refer to it, or a
-   * deploy does it.
-   */
-  readonly roles: readonly DatabaseRole[];
-}
-
-/**
- * A role of a database server. A value that the inventory does not have yet is shown as its key:
- * `<credentials.state.user>`.
- */
-export interface DatabaseRole {
-  readonly host: string;
-  /**
-   * The shell command that connects to the host: `ssh -t deploy@10.0.0.11`; empty for this
-   * machine.
-   */
-  readonly connection: string;
-  /** Whether docker needs sudo there; undefined if only the operator's ssh_config has the user. */
-  readonly sudo: boolean | undefined;
-  /** Of the database server. */
-  readonly container: string;
-  readonly superuser: string;
-  readonly database: string;
-  /** The role itself. */
-  readonly user: string;
+  /** Whether the inventory refers to it. */
+  readonly isUsed: boolean;
 }
 
 /** The secrets of one inventory. */
@@ -57,6 +33,16 @@ export interface InventorySecrets {
    * Names of other secrets, such as for sudo or a receiver of alerts: they cannot be generated.
    */
   readonly others: readonly string[];
+  /** The authority of `tls`, where its key is in the file of secrets. */
+  readonly authority: AuthoritySecret | undefined;
+}
+
+/** The authority that signs certificates of database servers. */
+interface AuthoritySecret {
+  /** Of its key, in the file of secrets. */
+  readonly name: string;
+  /** Path of its certificate. */
+  readonly file: string;
 }
 
 /**
@@ -76,9 +62,18 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
   const inVariables = variables
     .flatMap((vars) => [...scalars(vars)])
     .flatMap(({ scalar: { value } }) => referencesIn(value).flatMap((text) => secretName(text) ?? []));
-  const known = new Set(passwords.map(({ name }) => name));
+  const authority = authorityOf(outline);
+  const known = new Set([...passwords.map(({ name }) => name), authority?.name]);
   const others = new Set([...sudo, ...inVariables].filter((name) => !known.has(name)));
-  return { name: outline.name, file: outline.file, passwords, others: [...others] };
+  return { name: outline.name, file: outline.file, passwords, others: [...others], authority };
+}
+
+function authorityOf({ hosts, vars }: InventoryOutline): AuthoritySecret | undefined {
+  const located = hosts[0]?.vars ?? vars;
+  const name = secretName(textAt(located, ['tls', 'key']));
+  const path = textAt(located, ['tls', 'ca']);
+  const at = valueAt(located, ['tls', 'ca'])?.at;
+  return name && path && at ? { name, file: pathBeside(at.file, path) } : undefined;
 }
 
 /**
@@ -88,7 +83,7 @@ export async function inventorySecrets(nameOrFile: string): Promise<InventorySec
 function copyingPassword(group: string, outline: InventoryOutline): DatabasePassword[] {
   const host = outline.hosts.find(({ groups }) => groups.includes(group));
   const name = secretName(textAt(valueAt(host?.vars ?? outline.vars, [group, 'password']), []));
-  return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], roles: [] }];
+  return name === undefined ? [] : [{ name, path: `${group}.password`, elsewhere: [], isUsed: true }];
 }
 
 function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[] {
@@ -98,7 +93,7 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
     const located = valueAt(host?.vars ?? outline.vars, path);
     const reference = textAt(located, []);
     return located && reference !== undefined
-      ? { host, where: located.at, reference, name: secretName(reference) }
+      ? { where: located.at, reference, name: secretName(reference) }
       : [];
   });
   const names = new Set(references.flatMap(({ name }) => name ?? []));
@@ -111,33 +106,8 @@ function passwordsOf(store: Store, outline: InventoryOutline): DatabasePassword[
     name,
     path: path.join('.'),
     elsewhere: i === 0 ? [...elsewhere.values()] : [],
-    roles: references.flatMap(({ host, name: own }) => {
-      const isHere = host?.groups.some(
-        (group) => group === 'database' || (store === 'pool' && group === 'rpc'),
-      );
-      return host && isHere && own === name ? [roleOf(store, host, outline)] : [];
-    }),
+    isUsed: references.some(({ name: own }) => own === name),
   }));
-}
-
-function roleOf(store: Store, host: OutlinedHost, { ssh }: InventoryOutline): DatabaseRole {
-  const variable = (...path: string[]): string =>
-    forCommand(textAt(host.vars, path)) ?? `<${path.join('.')}>`;
-  const setting = (key: string) => forCommand(textAt(host.own, [key]) ?? textAt(ssh, [key]));
-  const server = store === 'pool' ? 'pool' : 'state';
-  const [user, port, jump, address] = ['user', 'port', 'jump', 'address'].map(setting);
-  const isLocal = setting('connection') === 'local';
-  const target = address ?? `<address of ${forCommand(host.name) ?? 'the host'}>`;
-  const words = ['ssh -t', port && `-p ${port}`, jump && `-J ${jump}`, user ? `${user}@${target}` : target];
-  return {
-    host: host.name,
-    connection: isLocal ? '' : words.filter(Boolean).join(' '),
-    sudo: user === undefined && !isLocal ? undefined : user !== undefined && user !== 'root',
-    container: `${server}-db`,
-    superuser: variable('credentials', server, 'user'),
-    database: variable('credentials', server, 'database'),
-    user: variable('credentials', store, 'user'),
-  };
 }
 
 /** The entry of a reference `secret:NAME`. */
@@ -152,15 +122,4 @@ function textAt(located: Located | undefined, path: Path): string | undefined {
   const value = valueAt(located, path);
   if (value?.kind === 'list') return value.items.map((item) => textAt(item, [])).join(',');
   return scalarAt(value, [])?.toString();
-}
-
-/**
- * A value for a command that the operator should run, or undefined if it is not safe: this
- * inventory is not checked. No allowed character is special in a shell, inside quotes of any kind
- * or outside.
- */
-function forCommand(value: string | undefined): string | undefined {
-  return value !== undefined && /^[A-Za-z0-9_.~:@,+[\]][A-Za-z0-9_.~:@,+[\]-]*$/.test(value)
-    ? value
-    : undefined;
 }

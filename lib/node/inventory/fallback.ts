@@ -30,10 +30,27 @@ export async function readFallback(
   const where = inventory.placeOf(name, ['gateway', 'fallback']);
   try {
     const address = await inventory.readSecret(fallback, { name: 'gateway.fallback', where, allowed });
-    if (URL.canParse(address.reveal())) return address;
-    problems.push(new Problem('gateway.fallback is no web address', { where, hint }));
+    if (!URL.canParse(address.reveal())) {
+      problems.push(new Problem('gateway.fallback is no web address', { where, hint }));
+      return undefined;
+    }
+    const own = ownServer(inventory, new URL(address.reveal()).hostname);
+    if (own === undefined) return address;
+    const what = `gateway.fallback is ${own}, which cannot answer in place of itself`;
+    problems.push(new Problem(what, { where, hint }));
   } catch (error) {
     problems.push(...problemsIn(error));
+  }
+  return undefined;
+}
+
+/** Requests would go in a circle, or to a server that the gateway has taken out. */
+function ownServer({ hosts }: LoadedInventory<RawVariables>, address: string): string | undefined {
+  for (const { name, connection, groups, vars } of hosts) {
+    const shared = vars.gateway.shared?.address.replace(/\/.*/, '');
+    const names = groups.includes('gateway') ? [shared, ...(vars.gateway.tls?.names ?? [])] : [];
+    if (names.includes(address)) return 'an address of these gateways';
+    if (connection.address === address) return `${name} of this inventory`;
   }
   return undefined;
 }

@@ -29,6 +29,8 @@ async function problemsOf(changes: Changes): Promise<string[]> {
 beforeAll(() => {
   process.env.GATEWAY_KEY = 'k'.repeat(32);
   process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
+  process.env.GATEWAY_CIRCLE = 'http://10.0.0.2:8123/';
+  process.env.GATEWAY_SHARED = 'http://10.0.0.9:8123/';
   process.env.GATEWAY_SHORT = 'k'.repeat(19);
   process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
 });
@@ -214,6 +216,37 @@ test.each<[string, Changes, string[]]>([
     [[['vars', 'gateway'], { fallback: 'env:GATEWAY_PORT' }]],
     [
       'gateway.fallback is no web address (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'a fallback that is a gateway of the inventory',
+    [[['vars', 'gateway'], { fallback: 'env:GATEWAY_CIRCLE' }]],
+    [
+      'gateway.fallback is gw-2 of this inventory, which cannot answer in place of itself (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'a fallback that is the address of the gateways',
+    [
+      [
+        ['vars', 'gateway'],
+        { fallback: 'env:GATEWAY_SHARED', shared: { address: '10.0.0.9/24', interface: 'eth0' } },
+      ],
+    ],
+    [
+      'gateway.fallback is an address of these gateways, which cannot answer in place of itself (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'methods of which none is left',
+    [[['vars', 'gateway', 'methods'], { allow: ['eth_call', 'eth_get*'], deny: ['ETH_*'] }]],
+    ['gateway.methods offers nothing: deny has all that allow has (leave out of deny what clients may use)'],
+  ],
+  [
+    'a method with two limits',
+    [[['vars', 'gateway', 'methods'], { limits: { eth_getLogs: 50, ETH_getlogs: 5 } }]],
+    [
+      'gateway.methods.limits has ETH_getlogs twice, also as eth_getLogs: names match in any case (keep one of them)',
     ],
   ],
   [

@@ -9,6 +9,7 @@ import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { errorCode } from '../../engine/text/error-code.ts';
+import { fitsInOrder } from '../../engine/text/glob.ts';
 import type { Fault } from '../variables/fault.ts';
 import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
 
@@ -44,6 +45,7 @@ export function* gatewayFaults(deployment: Deployment, host: Host): Generator<Fa
       hint,
     };
   }
+  yield* methodFaults(vars.gateway.methods);
   yield* trustFaults(vars.gateway.trusted?.addresses ?? []);
   yield* sharedFaults(hosts, host);
 }
@@ -109,6 +111,23 @@ function* heavyFaults(hosts: readonly Host[], heavy: readonly string[]): Generat
   }
   if (rpc.length > 0 && forHeavy.length === rpc.length) {
     yield { path, what: 'no RPC server is left for methods that are not heavy', hint: 'add one' };
+  }
+}
+
+/** Names of methods match in any case. */
+function* methodFaults({ allow, deny, limits }: RawVariables['gateway']['methods']): Generator<Fault> {
+  const path = ['gateway', 'methods'];
+  const denied = deny.map((name) => name.toLowerCase().split('*'));
+  if (allow?.every((name) => denied.some((pieces) => fitsInOrder(name.toLowerCase(), pieces)))) {
+    const what = 'gateway.methods offers nothing: deny has all that allow has';
+    yield { path: [...path, 'allow'], what, hint: 'leave out of deny what clients may use' };
+  }
+  const names = Object.keys(limits);
+  for (const [at, name] of names.entries()) {
+    const other = names.slice(0, at).find((each) => each.toLowerCase() === name.toLowerCase());
+    if (other === undefined) continue;
+    const what = `gateway.methods.limits has ${name} twice, also as ${other}: names match in any case`;
+    yield { path: [...path, 'limits', name], at: 'key', what, hint: 'keep one of them' };
   }
 }
 

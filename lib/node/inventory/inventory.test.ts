@@ -359,6 +359,91 @@ test.each<[string, Changes, string | RegExp]>([
     /l1_rpc_url must be a web address/,
   ],
   [
+    'no address of layer 1',
+    [[['vars', 'network', 'l1_rpc_url'], undefined]],
+    /^lab\.yaml:\d+:\d+: network\.l1_rpc_url is missing\n {2}Layer-1 RPC address, or several in l1_rpc_urls$/,
+  ],
+  ...(
+    [
+      [
+        'both keys',
+        'http://l1.example',
+        ['http://a.example', 'http://b.example'],
+        /: network\.l1_rpc_urls stands beside l1_rpc_url\n {2}leave one of the two out$/,
+      ],
+      [
+        'one address in the list',
+        undefined,
+        ['http://a.example'],
+        /: network\.l1_rpc_urls must have two addresses at least\n {2}with one address, write l1_rpc_url$/,
+      ],
+      [
+        'the same address twice',
+        undefined,
+        ['http://a.example', 'HTTP://A.example:80/'],
+        /: network\.l1_rpc_urls\.1 is the address of l1_rpc_urls\.0, too$/,
+      ],
+      [
+        'a WebSocket',
+        undefined,
+        ['http://a.example', 'ws://b.example'],
+        /: network\.l1_rpc_urls\.1 must be a web address /,
+      ],
+      [
+        'a user name',
+        undefined,
+        ['http://a.example', 'http://me:secret@b.example'],
+        /: network\.l1_rpc_urls\.1 must not hold a user name or a password: /,
+      ],
+      [
+        'a fragment',
+        undefined,
+        ['http://a.example', 'http://b.example/#key'],
+        /: network\.l1_rpc_urls\.1 must be a host name or an IP address, with a port and a path if it needs them, and no #$/,
+      ],
+      [
+        'TLS without a name',
+        undefined,
+        ['http://a.example', 'https://192.0.2.7/'],
+        /: network\.l1_rpc_urls\.1 must have a host name: the certificate of the provider is compared with it$/,
+      ],
+    ] as const
+  ).map(([what, one, urls, words]): [string, Changes, RegExp] => [
+    `addresses of layer 1: ${what}`,
+    [
+      [['vars', 'network', 'l1_rpc_url'], one],
+      [['vars', 'network', 'l1_rpc_urls'], urls],
+    ],
+    words,
+  ]),
+  [
+    'several addresses of layer 1 that the Database+Sync server does not have',
+    [
+      [
+        ['groups', 'rpc', 'rpc-1', 'vars'],
+        { network: { l1_rpc_urls: ['http://a.example', 'http://c.example'] } },
+      ],
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [
+        ['vars', 'network', 'l1_rpc_urls'],
+        ['http://a.example', 'http://b.example'],
+      ],
+    ],
+    /^lab\.yaml:\d+:\d+: network\.l1_rpc_urls of rpc-1 differs from that of db-1, which chooses for all\n {2}write it once, for all hosts; a host that needs another layer 1 has l1_rpc_url$/,
+  ],
+  [
+    'the port of layer 1 where another listens',
+    [
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [
+        ['vars', 'network', 'l1_rpc_urls'],
+        ['http://a.example', 'http://b.example'],
+      ],
+      [['vars', 'ports'], { layer1: 5432 }],
+    ],
+    /^lab\.yaml:\d+:\d+: ports\.layer1 is 5432, as ports\.state_db is$/,
+  ],
+  [
     'an address with a quote in it',
     [[['vars', 'disk_alert', 'webhook'], 'http://a/"b']],
     /webhook must be a web address/,
@@ -434,7 +519,7 @@ test.each<[string, Changes, string | RegExp]>([
       [['vars', 'generation'], 'older'],
       [['vars', 'network', 'l1_rpc_url'], 'HTTPS://l1.example'],
     ],
-    /:\d+:\d+: network\.l1_rpc_url is https:\/\/, and the older generation needs a plain-HTTP address\n {2}name an address that starts with http:\/\//,
+    /:\d+:\d+: network\.l1_rpc_url is https:\/\/, and the older generation needs a plain-HTTP address\n {2}name an address that starts with http:\/\/, or several addresses in l1_rpc_urls, which the node reaches by HTTP/,
   ],
   [
     'a namespace that does not exist',
@@ -757,6 +842,23 @@ describe('secrets in any value', () => {
     expect(redact(JSON.stringify(hosts[0]?.vars))).not.toMatch(/Key-0123|Also-89|Hook-4567/);
     const [webhook] = sourcesOf('rpc-1', ['disk_alert', 'webhook']);
     expect(webhook?.sources[0].shown).toBe('file:webhook');
+  });
+
+  test('take their place in one of several addresses of layer 1', async () => {
+    const urls = ['http://l1.example/v3/{{ file:key }}', 'env:SECOND'];
+    const file = await withFiles(
+      [
+        [['vars', 'network', 'l1_rpc_url'], undefined],
+        [['vars', 'network', 'l1_rpc_urls'], urls],
+      ],
+      { key: 'Key-0456\n' },
+    );
+    const second = 'https://l1.example/Key-0789';
+    const { hosts, sourcesOf } = await loadDeployment(file, { environment: { SECOND: second } });
+    expect(hosts[0]?.vars.network.l1_rpc_urls).toEqual(['http://l1.example/v3/Key-0456', second]);
+    expect(redact(JSON.stringify(hosts[0]?.vars))).not.toMatch(/Key-0456|Key-0789/);
+    const [shown] = sourcesOf('rpc-1', ['network', 'l1_rpc_urls']);
+    expect(shown?.sources[0].shown).toMatch(/^\["http:\/\/l1\.example\/….*"env:SECOND"\]$/);
   });
 
   test.each<[string, string, RegExp]>([

@@ -13,6 +13,7 @@ import type { Receiver } from '../variables/monitoring-schema.ts';
 import type {
   AcmeCertificate,
   ApiKey,
+  Authority,
   Certificate,
   RawVariables,
   SnapshotFiles,
@@ -21,6 +22,7 @@ import type {
 import { variablesSchema } from '../variables/variables.ts';
 import { readKeys } from './api-keys.ts';
 import { deploymentProblems, differing } from './checks.ts';
+import { plainTextWarnings, readAuthority } from './encryption.ts';
 import { readFallback } from './fallback.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
@@ -73,7 +75,8 @@ export async function loadDeployment(
     const keys = await readKeys(inventory, host, problems);
     const fallback = await readFallback(inventory, host, problems);
     const gateway = { certificate, keys, fallback };
-    return [host, { passwords, receivers, gateway, backup, replica, files: snapshots[i] }] as const;
+    const tls = await readAuthority(inventory, host, problems);
+    return [host, { passwords, receivers, gateway, tls, backup, replica, files: snapshots[i] }] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -83,7 +86,8 @@ export async function loadDeployment(
   throwProblems(problems);
   const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
   const { name, file, sourcesOf, said } = inventory;
-  return { name, file, hosts, sourcesOf, ...(said && { said }) };
+  const warnings = plainTextWarnings(inventory);
+  return { name, file, hosts, sourcesOf, ...(said && { said }), warnings };
 }
 
 /** Groups of the operator's own decide nothing of what a host gets: they are apart. */
@@ -107,6 +111,7 @@ interface Secrets {
     readonly keys: readonly ApiKey[];
     readonly fallback: Secret | undefined;
   };
+  readonly tls: Authority | undefined;
   readonly backup: Secret | undefined;
   readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
@@ -188,8 +193,10 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
   });
   const backup = copying(host.vars.backup, own.backup);
   const replica = copying(host.vars.replica, own.replica);
-  const vars = { ...host.vars, ...defaults, credentials, monitoring, gateway, backup, replica };
-  return { ...host, vars: { ...vars, snapshot: { ...snapshot, ...own.files } } };
+  const { tls: _tls, ...others } = host.vars;
+  const vars = { ...others, ...defaults, credentials, monitoring, gateway, backup, replica };
+  const encryption = own.tls && { tls: own.tls };
+  return { ...host, vars: { ...vars, ...encryption, snapshot: { ...snapshot, ...own.files } } };
 }
 
 /**

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Problems } from '../../engine/problem/problem.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
 import { physicalManifest as physical } from '../testing/physical-manifest.ts';
@@ -220,6 +221,101 @@ test.each([
   expect(await problems(await inventory({ manifest: `${address}?signature=x`, from }))).toEqual([
     `snapshot.manifest: ${address} ${why} | ${hint}`,
   ]);
+});
+
+const s3 = {
+  endpoint: 'http://127.0.0.1:1',
+  access_key: 'env:STORAGE_KEY',
+  secret_key: 'env:STORAGE_SECRET',
+};
+const stored = 's3://snapshots/today/manifest.json';
+
+test.each<[Record<string, unknown>, string[]]>([
+  [
+    { manifest: stored },
+    [`snapshot.s3 is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key | `],
+  ],
+  [
+    { manifest: 's3://snapshots', s3 },
+    [
+      'snapshot.manifest must be a bucket and a name in it, s3://bucket/folder: letters, digits and . _ ~ - alone, and no / at its end | ',
+    ],
+  ],
+  [
+    { manifest: 'manifest.json', from: 's3://snapshots/to day', s3 },
+    [
+      'snapshot.from must be a bucket and a name in it, s3://bucket/folder: letters, digits and . _ ~ - alone, and no / at its end | ',
+    ],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, endpoint: 'https://storage.example/bucket' } },
+    ['snapshot.s3.endpoint must be scheme, host and port alone: the bucket is in s3://bucket/folder | '],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, region: 'EU West' } },
+    ['snapshot.s3.region must be of small letters, digits and - | '],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, access_key: 'AKIAEXAMPLE' } },
+    [
+      'snapshot.s3.access_key must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory | ',
+    ],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, secret_key: 'env:NOT_SET_ANYWHERE' } },
+    [
+      'snapshot.s3.secret_key: environment variable NOT_SET_ANYWHERE is not set | export NOT_SET_ANYWHERE before the run',
+    ],
+  ],
+  [
+    { manifest: stored, s3: { ...s3, access_key: 'env:STORAGE_COLON' } },
+    [
+      'snapshot.s3.access_key (from environment variable STORAGE_COLON) has a character that is not allowed: a key of a storage has letters, digits and marks alone, and no colon and no space | copy the key again as the storage shows it',
+    ],
+  ],
+])('a storage of snapshots: %j', async (snapshot, words) => {
+  vi.stubEnv('STORAGE_KEY', 'AKIAEXAMPLE');
+  vi.stubEnv('STORAGE_SECRET', 'very/Secret');
+  vi.stubEnv('STORAGE_COLON', 'a:b');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await problems(await inventory(snapshot))).toEqual(words);
+});
+
+test('archives may be in a storage, and their names stay as they are in the inventory', async () => {
+  vi.stubEnv('STORAGE_KEY', 'AKIAEXAMPLE');
+  vi.stubEnv('STORAGE_SECRET', 'very/Secret');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { hosts } = await loadDeployment(
+    await inventory({ manifest: 'manifest.json', from: 's3://snapshots/today', s3 }),
+  );
+  const { snapshot } = hosts[0]?.vars ?? {};
+  expect(snapshot?.state.url).toBe('s3://snapshots/today/testnet_state_db.sql.tar.gz');
+  expect(snapshot?.s3).toMatchObject({ endpoint: s3.endpoint, region: 'us-east-1', path_style: true });
+  expect(JSON.stringify(snapshot)).not.toMatch(/AKIAEXAMPLE|very/);
+});
+
+test('a manifest in a storage needs curl on this machine', async () => {
+  const programs = mkdtempSync(join(tmpdir(), 'programs-'));
+  onTestFinished(() => rmSync(programs, { recursive: true }));
+  for (const name of ['sh', 'cat']) symlinkSync(`/bin/${name}`, join(programs, name));
+  const file = await inventory({ manifest: stored, s3 });
+  vi.stubEnv('STORAGE_KEY', 'AKIAEXAMPLE');
+  vi.stubEnv('STORAGE_SECRET', 'very/Secret');
+  vi.stubEnv('PATH', programs);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await problems(file)).toEqual([
+    `snapshot.manifest: ${stored} cannot be read: curl is not installed on this machine | ${hint}`,
+  ]);
+});
+
+test('a manifest in a storage that does not answer', async () => {
+  vi.stubEnv('STORAGE_KEY', 'AKIAEXAMPLE');
+  vi.stubEnv('STORAGE_SECRET', 'very/Secret');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const found = await problems(await inventory({ manifest: stored, s3 }));
+  expect(found[0]).toMatch(
+    /^snapshot\.manifest: s3:\/\/snapshots\/today\/manifest\.json cannot be read: the storage at 127\.0\.0\.1:1 does not answer \S+ \(.*\): check s3\.endpoint/,
+  );
 });
 
 test('a web server that does not answer', async () => {

@@ -7,6 +7,7 @@ import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { sha256Of } from '../../engine/resource/file/content.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
+import { askStorageFromHere } from '../../engine/resource/network/storage.ts';
 import { keysOf } from '../../engine/text/keys.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { archiveName } from '../variables/archive-name.ts';
@@ -17,7 +18,9 @@ import {
   type PhysicalManifest,
   physicalManifestSchema,
 } from '../variables/manifest.ts';
+import { isOfStorage, type Storage, signing, webAddress } from '../variables/s3.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
+import { readStorage } from './storage.ts';
 
 /** That of a physical snapshot has some hundred bytes for each GiB. */
 const longest = 16 * 1024 ** 2;
@@ -40,18 +43,23 @@ export async function snapshotFiles(
 }
 
 async function filesOf(
-  { placeOf }: LoadedInventory<RawVariables>,
-  { name, vars: { snapshot, network } }: InventoryHost<RawVariables>,
+  inventory: LoadedInventory<RawVariables>,
+  host: InventoryHost<RawVariables>,
   texts: Map<string, Promise<string>>,
   problems: Problem[],
 ): Promise<SnapshotFiles | undefined> {
+  const { snapshot, network } = host.vars;
   const { manifest, from, state, prover, date } = snapshot;
+  const s3 = await readStorage(inventory, host, problems);
+  const kept = s3 && { s3 };
   if (manifest === undefined)
-    return state && prover && date !== undefined ? { state, prover, date } : undefined;
-  const where = placeOf(name, ['snapshot', 'manifest']);
+    return state && prover && date !== undefined ? { state, prover, date, ...kept } : undefined;
+  // What is wrong with the keys is told.
+  if (isOfStorage(manifest) && !s3) return undefined;
+  const where = inventory.placeOf(host.name, ['snapshot', 'manifest']);
   const isRemote = isAddress(manifest);
   const source = isRemote ? manifest : pathBeside(where.file, manifest);
-  const text = texts.get(source) ?? read(source);
+  const text = texts.get(source) ?? read(source, s3);
   texts.set(source, text);
   const found = await text.then(parse).catch((error: Error) => error);
   const why = found instanceof Error ? found.message : whyUnfit(found, snapshot, network);
@@ -74,10 +82,11 @@ async function filesOf(
       prover: whole,
       date: found.date,
       physical: { manifest: found, folder: folder.href },
+      ...kept,
     };
   }
   const archive = ({ file, sha256 }: Manifest['state']) => ({ url: new URL(file, folder).href, sha256 });
-  return { state: archive(found.state), prover: archive(found.prover), date: found.date };
+  return { state: archive(found.state), prover: archive(found.prover), date: found.date, ...kept };
 }
 
 type Found = Manifest | PhysicalManifest;
@@ -116,14 +125,15 @@ function whyOther({ network, state, prover }: Manifest, kind: Manifest['network'
     : '';
 }
 
-const isAddress = (manifest: string) => /^https?:/i.test(manifest);
+const isAddress = (manifest: string) => /^(https?|s3):/i.test(manifest);
 
 /**
  * @throws Error whose message continues the address or path
  */
-async function read(source: string): Promise<string> {
+async function read(source: string, storage: Storage | undefined): Promise<string> {
   try {
     if (!isAddress(source)) return readBounded(source, longest).toString();
+    if (storage && isOfStorage(source)) return await readStored(source, storage);
     const answer = await fetch(source, { signal: AbortSignal.timeout(patience) });
     if (!answer.ok) throw new Error(`answers HTTP ${answer.status}`);
     let text = '';
@@ -139,6 +149,18 @@ async function read(source: string): Promise<string> {
     if (name === 'TimeoutError') throw new Error(`does not answer within ${patience / 1000} s`);
     throw new Error(code || cause ? `cannot be read (${cause?.code ?? cause?.message ?? code})` : message);
   }
+}
+
+/**
+ * @throws Error as `read`
+ */
+async function readStored(source: string, storage: Storage): Promise<string> {
+  const file = { url: webAddress(source, storage), shown: source, signing: signing(storage) };
+  const answer = await askStorageFromHere(file, longest, patience / 1000);
+  if (!answer.answered) throw new Error(`cannot be read: ${answer.why}`);
+  if (answer.status === undefined) throw new Error('cannot be read: curl is not installed on this machine');
+  if ((answer.size ?? 0) > longest) throw new Error(`is longer than ${longest} bytes`);
+  return answer.body.toString();
 }
 
 /**

@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { file, schedule } from '../../engine/resource/kinds.ts';
+import { file, packages, schedule } from '../../engine/resource/kinds.ts';
 import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { serverFile, trustedFile } from '../databases/tls-files.ts';
 import { certificateFile } from '../gateway/paths.ts';
+import { layer1Answer } from '../layer1/answer.ts';
 import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { firewallState } from '../server/firewall-state.ts';
 import { product } from '../server/product.ts';
+import { choosesLayer1, layer1Url } from '../variables/layer1.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { packageUnit } from './package-unit.ts';
@@ -47,6 +50,8 @@ const collectors = [
  */
 export async function hostExporter(context: Context<Variables>): Promise<Resource[]> {
   return [
+    // It reads the end of certificates.
+    ...(context.vars.tls ? [packages('openssl')] : []),
     ...packageUnit({
       name: 'prometheus-node-exporter',
       options: [
@@ -84,13 +89,16 @@ async function metricsSettings(context: RenderContext) {
       .join(' '),
     SEQUENCER: isWithoutNode(host) ? '' : network.trusted_sequencer_url,
     OWN: isDatabase || isReplica ? '' : `http://127.0.0.1:${ports.rpc_http}`,
-    LAYER1: isDatabase ? network.l1_rpc_url : '',
+    LAYER1: isDatabase ? layer1Url(vars) : '',
+    ...(isDatabase && choosesLayer1(vars) && { PROVIDERS: layer1Answer(vars) }),
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
     ...(isReplica && { REPLICA: 'yes' }),
-    CERTIFICATES: [...monitoring.certificates, ...(gateway.tls ? [certificateFile(gateway.tls)] : [])].join(
-      ' ',
-    ),
+    CERTIFICATES: [
+      ...monitoring.certificates,
+      ...(gateway.tls ? [certificateFile(gateway.tls)] : []),
+      ...(vars.tls && (isDatabase || isReplica) ? [serverFile, trustedFile] : []),
+    ].join(' '),
     FIREWALL: firewallState,
     TEXTFILES: textfiles,
     STATE: `/var/lib/${product}/metrics`,

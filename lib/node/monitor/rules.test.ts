@@ -51,6 +51,13 @@ const cases: readonly (readonly [
     { [`rpc_node_block_made_seconds{${on},source="sequencer"}`]: '0+15x40 600+0x80 1800+15x160' },
   ],
   ['Layer1Away', { [`rpc_node_layer1_up{${on}}`]: fault(1, 0) }],
+  [
+    'Layer1ProvidersFew',
+    {
+      [`rpc_node_layer1_provider_usable{${on},provider="a.example"}`]: '1x280',
+      [`rpc_node_layer1_provider_usable{${on},provider="b.example"}`]: fault(1, 0),
+    },
+  ],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
   ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
@@ -204,6 +211,10 @@ const cases: readonly (readonly [
   [
     'CertificateEnding',
     { [`rpc_node_certificate_end_seconds{${on},path="/etc/tls/a.pem"}`]: fault(9e6, 9e5) },
+  ],
+  [
+    'DatabaseCertificateEnding',
+    { [`rpc_node_certificate_end_seconds{${on},path="/etc/rpc-node/tls/server.pem"}`]: fault(9e6, 2.2e6) },
   ],
   ['FirewallDown', { [`rpc_node_firewall_loaded{${on}}`]: fault(1, 0) }],
   ['FirewallDown', { [`rpc_node_firewall_checked_seconds{${on}}`]: '0+15x40 600+0x80 1800+15x160' }],

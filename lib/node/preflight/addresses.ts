@@ -8,6 +8,7 @@ import { genesisPath } from '../render/render.ts';
 import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
+import { layer1Answers } from './layer1.ts';
 import { registriesAnswer } from './registries.ts';
 import { snapshotCanBeDownloaded } from './restore.ts';
 
@@ -25,7 +26,7 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
   if (host.groups.includes('replica')) return registriesAnswer(vars, [database]);
   return [
     sequencerAnswers(context),
-    layer1Answers(vars),
+    ...layer1Answers(context),
     genesisCanBeDownloaded(vars),
     ...registriesAnswer(vars, [node, prover, database]),
     ...(host.groups.includes('database')
@@ -60,13 +61,6 @@ function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>)
       return warning(`${answer.error}; this server goes on with the blocks that it has`);
     },
     hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
-  });
-}
-
-function layer1Answers({ network: { l1_rpc_url, chain_id } }: Variables): Resource {
-  return expectation('layer 1 answers', {
-    check: async (reader) => isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id),
-    hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
   });
 }
 

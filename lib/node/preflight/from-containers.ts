@@ -65,8 +65,11 @@ export async function containersReach(context: Context<Variables>): Promise<Reso
 function askedBy(context: Context<Variables>): readonly Asked[] {
   const { state, prover } = context.vars.credentials;
   const database = stateDatabaseOf(context);
-  const logins = database ? [state, prover].map((login) => ({ ...database, login })) : [];
-  return [...logins, ...chainsOf(context.vars)];
+  // In a rotation the database may have the former password, which is asked for elsewhere.
+  const logins = database
+    ? [state, prover].map((login) => ({ ...database, ...(!login.password.former && { login }) }))
+    : [];
+  return [...logins, ...chainsOf(context)];
 }
 
 function verdictOf(lines: readonly string[], asked: readonly Asked[]): Verdict {

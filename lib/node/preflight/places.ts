@@ -1,6 +1,7 @@
 import { usualAddress } from '../../engine/inventory/address.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { stateHost } from '../variables/hosts.ts';
+import { databaseHost, stateHost } from '../variables/hosts.ts';
+import { choosesLayer1, layer1Urls } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
 
 /** A server that containers connect to. */
@@ -18,12 +19,24 @@ export interface Place extends Server {
 
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
-/** The chains that a node follows. */
-export function chainsOf({ network }: Variables): readonly Place[] {
-  return [
-    placeOf(network.trusted_sequencer_url, 'the trusted sequencer'),
-    placeOf(network.l1_rpc_url, 'layer 1'),
-  ];
+/** The chains that a node follows, where containers themselves connect to them. */
+export function chainsOf({ host, hosts, vars }: Deployment): readonly Place[] {
+  const sequencer = sequencerOf(vars);
+  if (!choosesLayer1(vars)) return [sequencer, ...providersOf(vars)];
+  const server = databaseHost(hosts);
+  // HAProxy on the server itself connects to the providers, and a deploy starts it.
+  if (server.name === host.name) return [sequencer];
+  const address = usualAddress(server.connection.address);
+  const whose = `layer 1, by HAProxy on ${server.name}`;
+  return [sequencer, { host: address, port: server.vars.ports.layer1, whose }];
+}
+
+function sequencerOf({ network }: Variables): Place {
+  return placeOf(network.trusted_sequencer_url, 'the trusted sequencer');
+}
+
+function providersOf(vars: Variables): readonly Place[] {
+  return layer1Urls(vars).map((url) => placeOf(url, 'layer 1'));
 }
 
 /**
@@ -47,7 +60,7 @@ export function serversOf({ hosts, vars }: Deployment): readonly Server[] {
     host: usualAddress(connection.address),
     whose: `the address of ${name}`,
   }));
-  return [...own, ...chainsOf(vars)];
+  return [...own, sequencerOf(vars), ...providersOf(vars)];
 }
 
 function placeOf(url: string, whose: string): Place {

@@ -1,13 +1,15 @@
-import { expectation, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { downloads } from '../chain/reachable.ts';
+import { askFile } from '../snapshot/ask-file.ts';
 import { assessDatabases, databasesOf } from '../snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../snapshot/go.ts';
 import { restoreToolIsBuilt } from '../snapshot/restore-tool.ts';
 import { archivesOf } from '../snapshot/snapshot.ts';
 import { gitAddress, repositoryHas } from '../snapshot/source-ref.ts';
 import { dataFolder } from '../variables/data-folders.ts';
+import { isOfStorage } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 
@@ -28,7 +30,11 @@ export function snapshotCanBeDownloaded({
   return [
     ...[archives.state, archives.prover].map(({ store, url }) =>
       expectation(`${store} snapshot can be downloaded`, {
-        check: (reader) => downloads(reader, url),
+        check: async (reader) => {
+          if (!isOfStorage(url)) return downloads(reader, url);
+          const answer = await askFile(reader, url, vars.snapshot.s3);
+          return answer.answered ? ok : drift(`${url}: ${answer.why}`);
+        },
         hint: `check snapshot.${store}.url in the inventory`,
       }),
     ),

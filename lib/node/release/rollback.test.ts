@@ -197,6 +197,20 @@ test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
     'release 3 of rpc-1 has another password of the pool database than the inventory',
   ],
   [
+    'way to layer 1',
+    {
+      was: [
+        [['vars', 'network', 'l1_rpc_url'], undefined],
+        [
+          ['vars', 'network', 'l1_rpc_urls'],
+          ['http://a.example', 'http://b.example'],
+        ],
+      ],
+    },
+    {},
+    'release 3 of rpc-1 has another way to layer 1 (network.l1_rpc_urls, ports.layer1) than the inventory',
+  ],
+  [
     'a migration, on the server',
     { group: 'database', migrations: 8 },
     {},

@@ -125,9 +125,23 @@ async function refuseOtherSettings(
     const isNode = name === 'sync' || name === 'json-rpc';
     if (isNode && was?.command?.[0] !== now?.command?.[0]) because('another generation of the node');
   }
+  const server = databaseHost(hosts).connection.address;
+  const now = files.find(({ name }) => name === 'node.config.toml')?.content.text;
+  if (layer1Choice(texts.get('node.config.toml'), server) !== layer1Choice(now, server))
+    because('another way to layer 1 (network.l1_rpc_urls, ports.layer1)');
   const all = [...texts.values()].join('\n');
   for (const [store, { password }] of Object.entries(host.vars.credentials))
     if (!all.includes(password.reveal())) because(`another password of the ${store} database`);
+}
+
+/**
+ * The address of the HAProxy that chooses the provider of layer 1, in a configuration of the node.
+ *
+ * @param server address of the Database+Sync server
+ */
+function layer1Choice(nodeConfig = '', server: string): string | undefined {
+  const urls = [...nodeConfig.matchAll(/^URL = "(http:\/\/([^/"]+):\d+)"$/gm)];
+  return urls.find(([, , host]) => host === 'layer1' || host === server || host === `[${server}]`)?.[1];
 }
 
 /**

@@ -14,7 +14,7 @@ export async function component(context: RenderContext, name: ServiceName) {
   const { host, vars } = context;
   const rendered = (await renderHost(context)).services[name];
   if (!rendered) throw new TypeError(`${host.name} (${host.groups.join(', ')}) runs no ${name}`);
-  const { image, configHash, readsAtStart, pin } = rendered;
+  const { image, configHash, earlierHashes, readsAtStart, pin } = rendered;
   const directory = vars.paths.deployment;
   return {
     image: dockerImage(image, pin),
@@ -23,6 +23,7 @@ export async function component(context: RenderContext, name: ServiceName) {
       service: name,
       container: name,
       configHash,
+      earlierHashes,
       readsAtStart,
       imageId: pin?.id,
     }),

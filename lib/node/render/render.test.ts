@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import toml from '@iarna/toml';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { accesses } from '../server/firewall.ts';
@@ -232,6 +235,26 @@ describe('the hash of a service changes with', () => {
   ])('%s (%s)', async (_, host, changes, expected) => {
     expect(await changed(host, changes)).toEqual(expected);
   });
+});
+
+test('another password changes the programs that log in with it, and no database container, whose image reads it once', async () => {
+  const secret = (name: string) => join(temporaryDirectory(), name);
+  const file = secret('another');
+  writeFileSync(file, 'another.Pw~9', { mode: 0o600 });
+  const changes = ['state', 'pool', 'prover'].map(
+    (store) => [['vars', 'credentials', store, 'password'], `file:${file}`] as const,
+  );
+  const [was, is] = [await rendered('db-1', []), await rendered('db-1', changes)];
+  const differs = (['state-db', 'pool-db', 'prover', 'sync'] as const).filter(
+    (name) => was.services[name]?.configHash !== is.services[name]?.configHash,
+  );
+  expect(differs).toEqual(['prover', 'sync']);
+  // A container of an earlier version of this program has a label that is over the passwords, too.
+  const earlier = ({ services }: typeof was) => services['state-db']?.earlierHashes ?? [];
+  expect(earlier(was)).toHaveLength(2);
+  expect(earlier(was)).not.toContain(was.services['state-db']?.configHash);
+  expect(earlier(is).filter((hash) => earlier(was).includes(hash))).toEqual([]);
+  expect(was.services.sync?.earlierHashes).toEqual([]);
 });
 
 test('no masked file shows a password', async () => {

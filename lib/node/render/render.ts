@@ -4,6 +4,7 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
 import type { ReleaseContent } from '../../engine/resource/role.ts';
+import type { Secret } from '../../engine/secret/secret.ts';
 import { type Override, withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
@@ -35,6 +36,11 @@ interface RenderedService {
    * container's label.
    */
   readonly configHash: string;
+  /**
+   * Labels of the same container: as earlier versions of this program made them, over the passwords
+   * too, with those of the inventory or those before a rotation.
+   */
+  readonly earlierHashes: readonly string[];
   readonly image: string;
   /** The rendered files that the container mounts and reads at each start. */
   readonly readsAtStart: readonly string[];
@@ -203,7 +209,11 @@ function withRelease(own: RenderedHost, vars: Variables, { texts, pins }: Releas
   const hashed = Object.entries(hashedServices(composed, files, vars)).map(([name, service]) => {
     const pin = pins.get(name);
     const configHash = composed.services[name]?.labels?.[configHashLabel];
-    return [name, service && { ...service, ...(configHash && { configHash }), ...(pin && { pin }) }];
+    if (!service) return [name, undefined];
+    // A release of an earlier version of this program has its label.
+    const earlierHashes =
+      service.earlierHashes.length > 0 ? [...service.earlierHashes, service.configHash] : [];
+    return [name, { ...service, earlierHashes, ...(configHash && { configHash }), ...(pin && { pin }) }];
   });
   const nodeConfig = toml.parse(textOf('node.config.toml'));
   const inside = {
@@ -279,27 +289,45 @@ interface ComposeFile {
   readonly networks?: Readonly<Record<string, NetworkDefinition | null>>;
 }
 
+/** A text with others in place of the databases' passwords; those without another one stay. */
+function withPasswords(
+  text: string,
+  { credentials }: Variables,
+  other: (password: Secret) => string | undefined,
+): string {
+  const passwords = Object.values(credentials).map(({ password }) => password);
+  return passwords.reduce((changed, password) => {
+    const value = password.reveal();
+    return changed.replaceAll(value, other(password) ?? value);
+  }, text);
+}
+
 /** The database image runs these on its first start only. */
 const initScripts = '/docker-entrypoint-initdb.d/';
 
 /**
  * The hash is over the service's definition without its label, over the rendered files and the
  * genesis file that it mounts, and over the subnet of the inventory: no container outlives its
- * network.
+ * network. It is not over the passwords of a database container: its image reads them once, on an
+ * empty data directory, so that a changed one needs no restart.
  */
 function hashedServices(composed: ComposeFile, files: readonly RenderedFile[], vars: Variables) {
   const contents = new Map(files.map(({ path, content }) => [path, content.text]));
   contents.set(genesisPath(vars), vars.network.genesis.sha256);
   const subnets = networksIn(composed).flatMap(({ subnet }) => subnet ?? []);
-  const hashed = (service: ComposeService): RenderedService => {
+  const hashed = (name: ServiceName, service: ComposeService): RenderedService => {
     const { [configHashLabel]: _, ...labels } = service.labels ?? {};
     const mounts = (service.volumes ?? [])
       .map((volume) => volume.split(':'))
       .filter(([path = '']) => contents.has(path));
     const texts = mounts.map(([path = '']) => contents.get(path));
     const definition = JSON.stringify([{ ...service, labels }, texts, ...subnets]);
+    const isDatabase = name === 'state-db' || name === 'pool-db';
     return {
-      configHash: sha256Of(definition),
+      configHash: sha256Of(isDatabase ? withPasswords(definition, vars, () => '') : definition),
+      earlierHashes: isDatabase
+        ? [definition, withPasswords(definition, vars, ({ former }) => former?.reveal())].map(sha256Of)
+        : [],
       image: service.image,
       readsAtStart: mounts.flatMap(([path = '', target = '']) =>
         target.startsWith(initScripts) ? [] : path,
@@ -307,6 +335,6 @@ function hashedServices(composed: ComposeFile, files: readonly RenderedFile[], v
     };
   };
   const { services } = composed;
-  const found = serviceNames.map((name) => [name, services[name] && hashed(services[name])]);
+  const found = serviceNames.map((name) => [name, services[name] && hashed(name, services[name])]);
   return Object.fromEntries(found) as RenderedHost['services'];
 }

@@ -2,7 +2,8 @@ import { Secret } from '../../engine/secret/secret.ts';
 import type { Value, Values } from '../../engine/template/template.ts';
 import { isKeyOf } from '../../engine/text/keys.ts';
 import { generations } from '../variables/generation.ts';
-import { stateHost } from '../variables/hosts.ts';
+import { databaseHost, stateHost } from '../variables/hosts.ts';
+import { choosesLayer1 } from '../variables/layer1.ts';
 import type { RenderContext } from './render-context.ts';
 
 /** PostgreSQL's own port, inside its container. */
@@ -28,6 +29,8 @@ const computed = {
   prover_database_url: 'credentials.prover',
   prover_open_files: 'prover.pool_connections',
   has_container_subnet: 'container_subnet',
+  has_layer1_choice: 'network.l1_rpc_urls',
+  is_encrypted: 'tls',
 } as const;
 
 /**
@@ -60,13 +63,25 @@ export function valuesFor({ host, vars, hosts }: RenderContext): Values {
     // As many again as it opens at its start: a caller is one, too, and so are its files.
     prover_open_files: Math.max(fewestOpenFiles, 2 * vars.prover.pool_connections),
     has_container_subnet: vars.container_subnet !== undefined,
+    has_layer1_choice: choosesLayer1(vars),
+    is_encrypted: vars.tls !== undefined,
     prover_database_url: new Secret(
       `postgresql://${user}:${password.reveal()}@${stateAddress}:${statePort}/${database}`,
     ),
   };
-  // Overrides have their values in the rendered configuration.
-  const { node_config, prover_config, ...plain } = vars;
-  return { ...valuesByPath(plain), ...others };
+  // Overrides have their values in the rendered configuration, and no file has the authority's key.
+  const { node_config, prover_config, tls, ...plain } = vars;
+  return { ...valuesByPath(plain), ...layer1Value({ host, vars, hosts }), ...others };
+}
+
+/**
+ * The node of the Database+Sync server reaches HAProxy on its host by a name of the Compose file.
+ */
+function layer1Value({ host, vars, hosts }: RenderContext): Values {
+  if (!choosesLayer1(vars)) return {};
+  const server = databaseHost(hosts);
+  const address = host.name === server.name ? 'layer1' : inUrl(server.connection.address);
+  return { 'network.l1_rpc_url': `http://${address}:${server.vars.ports.layer1}` };
 }
 
 /** The programs insert the host into a URL unchanged: an IPv6 address needs its brackets. */

@@ -8,6 +8,7 @@ import { drift, expectation, ok, type Resource, refused } from '../../engine/res
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { dataPlaceFunctions, emptyMount, heldIn, isOwnMount, placesOfCopy } from '../databases/data-place.ts';
+import { trustedFile, verifyingWords } from '../databases/tls-files.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -43,6 +44,8 @@ function dataIsCopied(context: Context<Variables>): Resource {
     DATABASE: vars.credentials.state.database,
     PASSWORD_FILE: passwordFile,
     DATA: data,
+    VERIFYING: verifyingWords(vars),
+    TRUSTED: vars.tls ? trustedFile : '',
   });
   return job(`${data} is a copy of the database server`, {
     unit: `${product}-replica-copy`,

@@ -7,6 +7,7 @@ import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/re
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { stateDatabase } from '../databases/databases.ts';
+import { verifyingWords } from '../databases/tls-files.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
@@ -31,7 +32,8 @@ const caughtUpWithin = 16 * 1024 ** 2;
 export function followsTheServer({ vars, hosts, host }: Context<Variables>): Resource {
   const { name, connection, vars: ofServer } = databaseHost(hosts);
   const { user, database } = vars.credentials.state;
-  const words = ['standby', user, database, connection.address, ofServer.ports.state_db, slotOf(host.name)];
+  const source = [connection.address, ofServer.ports.state_db, slotOf(host.name), verifyingWords(vars)];
+  const words = ['standby', user, database, ...source];
   const stdin = new Secret(`${vars.replica.password?.reveal()}\n`);
   return databaseRole(`state-db follows that of ${name}`, script, words, { stdin });
 }

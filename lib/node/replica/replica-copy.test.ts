@@ -14,8 +14,9 @@ const script = readScript(template('data-place'), template('replica-copy'));
  *
  * @param known what the server and the image say: version of its sorting rules, its major version,
  * bytes, then both of the image
+ * @param more settings
  */
-function copyOf(known: readonly (string | number)[]) {
+function copyOf(known: readonly (string | number)[], more: Readonly<Record<string, string>> = {}) {
   const folder = temporaryDirectory();
   const docker = `#!/bin/sh
 echo "$*" >>${folder}/asked
@@ -28,6 +29,9 @@ case "$*" in ps*) ;; *"pg_database_size"*) printf '%s\\n' ${known.map((each) => 
     PORT: '5432',
     SLOT: 'slot',
     DATABASE: 'state_db',
+    VERIFYING: '',
+    TRUSTED: '',
+    ...more,
   };
   const { stderr } = spawnSync('sh', ['-c', script], {
     encoding: 'utf8',
@@ -74,4 +78,14 @@ test.each([
 test('an image without a C library that names its version is copied to, where the server has no version either', () => {
   const { said, isBegun } = copyOf(['', 15, 1000, 15]);
   expect([said, isBegun]).toEqual([expect.stringContaining('cannot be given to the user postgres'), true]);
+});
+
+test('a copy from a server with encryption verifies it, by the authorities of the host', () => {
+  const trusted = '/etc/rpc-node/tls/ca.pem';
+  const verifying = `sslmode=verify-full sslrootcert=${trusted}`;
+  const { asked } = copyOf(['', 15, 1000, 15], { VERIFYING: verifying, TRUSTED: trusted });
+  const [question = ''] = asked.split('\n').filter((line) => line.startsWith('run'));
+  expect(question).toContain(` --volume ${trusted}:${trusted}:ro postgres:15 `);
+  expect(asked).toContain(`sh 10.0.0.1 5432 state_db ${verifying}`);
+  expect(copyOf(['', 15, 1000, 15]).asked).not.toContain('ca.pem');
 });

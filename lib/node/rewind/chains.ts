@@ -3,6 +3,7 @@ import { shownAddress } from '../../engine/resource/network/http.ts';
 import { type Answer, blockAt, blockNumber } from '../chain/chain.ts';
 import { askChainId, isOfChain } from '../chain/reachable.ts';
 import { stateDatabase } from '../databases/databases.ts';
+import { layer1Url } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Compared, Numbered } from './newest-common.ts';
 
@@ -14,8 +15,8 @@ export function layer2Chains(host: Reader, vars: Variables): Compared {
 
 /** The blocks of layer 1 in the state database, and layer 1. */
 export function layer1Chains(host: Reader, vars: Variables): Compared {
-  const { l1_rpc_url: url, chain_id: id } = vars.network;
-  return chains(host, vars, { table: 'state.block', url, id, name: 'layer 1' });
+  const { chain_id: id } = vars.network;
+  return chains(host, vars, { table: 'state.block', url: layer1Url(vars), id, name: 'layer 1' });
 }
 
 interface Named {

@@ -3,6 +3,8 @@ import { type Difference, ok, refused, type Verdict } from '../../engine/resourc
 import type { Context } from '../../engine/resource/role.ts';
 import { counted } from '../../engine/text/counted.ts';
 import { backupHost } from '../backup/source.ts';
+import { databaseHost } from '../variables/hosts.ts';
+import { layer1Key } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Layer1Rewind, Layer2Rewind, Rewind } from './found.ts';
 
@@ -61,6 +63,11 @@ function timeOf(since1970: number): string {
   return new Date(since1970 * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
+/** Of the Database+Sync server, whose layer 1 is compared. */
+function layer1Keys(hosts: Deployment['hosts']): string {
+  return `network.${layer1Key(databaseHost(hosts).vars)}`;
+}
+
 /**
  * Whether a rewind may be made: it ends at the block that the operator has typed, where one is
  * needed.
@@ -90,7 +97,7 @@ export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deploy
   return layer1
     ? refused(
         `blocks of layer 1 go, down to ${layer1.common}`,
-        `check network.l1_rpc_url first. If it is right, ${typed}`,
+        `check ${layer1Keys(hosts)} first. If it is right, ${typed}`,
       )
     : ok;
 }

@@ -4,6 +4,7 @@ import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf, readersOf } from '../variables/hosts.ts';
+import { choosesLayer1 } from '../variables/layer1.ts';
 import {
   exporterUnits,
   isMonitor,
@@ -13,6 +14,7 @@ import {
 } from '../variables/monitoring.ts';
 import { probesOf } from '../variables/probes.ts';
 import type { Variables } from '../variables/variables.ts';
+import { layer1Unit } from './layer1-unit.ts';
 import { unitSettings } from './unit-settings.ts';
 
 const everybody = ['0.0.0.0/0', '::/0'];
@@ -33,6 +35,7 @@ export async function accesses(context: RenderContext, clients = clientsOf(conte
   const { host } = context;
   return [
     ...(isWithoutNode(host) ? [] : await containers(context, clients)),
+    ...layer1(context),
     ...(host.groups.includes('gateway') ? gateway(context) : []),
     ...(isMonitor(host) ? programs(context) : []),
     ...exporters(readersOfMetrics(context)),
@@ -51,6 +54,7 @@ export function listeningUnits({
   const units: readonly (readonly [unit: string, isHere: boolean])[] = [
     ['docker.service', !isWithoutNode(host) || groups.includes('backup')],
     ['haproxy.service', isGateway],
+    [layer1Unit, groups.includes('database') && choosesLayer1(vars)],
     ['keepalived.service', isGateway && vars.gateway.shared !== undefined],
     ['prometheus.service', isMonitor(host)],
     ['prometheus-alertmanager.service', isMonitor(host)],
@@ -86,6 +90,13 @@ function clientsOf({ host, hosts }: RenderContext): RenderContext['hosts'] {
 }
 
 const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as const;
+
+/** Containers of the server itself come from its own bridges, which no rule concerns. */
+function layer1({ host, vars, hosts }: RenderContext): Access[] {
+  if (!host.groups.includes('database') || !choosesLayer1(vars)) return [];
+  const nodes = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('rpc'));
+  return [{ name: 'LAYER1', ports: [tcp(vars.ports.layer1)], sources: nodes.flatMap(addressesOf) }];
+}
 
 /** The protocol of keepalived, which has no ports (RFC 9568). */
 const vrrp = 112;

@@ -87,3 +87,20 @@ test('it is taken where a server is', async () => {
     '--to rpc-1:/data/s: a physical snapshot is taken where the database server or a replica is',
   );
 });
+
+test('in a storage it is of the host that is named, and the inventory has to name the storage', async () => {
+  process.env.REPLICA = 'replica.Pw~4';
+  await expect(resources('s3://snapshots/today')).rejects.toThrow(
+    '--to s3://snapshots/today is in a storage, and the inventory names none',
+  );
+  process.env.STORAGE = 'AKIAEXAMPLE';
+  const s3 = {
+    endpoint: 'https://storage.example',
+    access_key: 'env:STORAGE',
+    secret_key: 'env:STORAGE',
+  };
+  const changes = [...replica, [['vars', 'snapshot', 's3'], s3] as const];
+  // curl, what is asked first, the keys and their folder, the copy with its package, and the way there.
+  expect(await resources('s3://snapshots/today', { changes })).toHaveLength(7);
+  expect(await resources('replica-1:s3://snapshots/today', { changes, group: 'replica' })).toHaveLength(7);
+});

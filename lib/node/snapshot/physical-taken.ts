@@ -26,8 +26,13 @@ const pieceSize = 1000 * 1024 ** 2;
  * A folder of the host, which runs the database server or a replica, has a physical snapshot.
  *
  * @param folder an absolute path
+ * @param before a script that has to succeed first
  */
-export function physicalSnapshotIsTaken({ hosts, given }: Context<Variables>, folder: string): Resource[] {
+export function physicalSnapshotIsTaken(
+  { hosts, given }: Context<Variables>,
+  folder: string,
+  before = '',
+): Resource[] {
   const isForOthers = given.publish !== undefined;
   const { credentials, network } = databaseHost(hosts).vars;
   const settings = shellSettings({
@@ -53,7 +58,7 @@ export function physicalSnapshotIsTaken({ hosts, given }: Context<Variables>, fo
     job(`physical snapshot of the database server is in ${folder}`, {
       // That of the other kind: one of them at a time.
       unit: 'rpc-node-snapshot',
-      script: `${settings}${inRootsFolder(folder)}\n${script}`,
+      script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
       done: (reader) => judge(reader, folder, isForOthers),
       progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
     }),

@@ -6,11 +6,12 @@ import { archivesHoldTheirTables, archivesOf, roomForSnapshot } from './snapshot
 
 const archive = (name: string) => ({ url: `http://snapshots/${name}`, sha256: 'a'.repeat(64) });
 const snapshot = { state: archive('state'), prover: archive('prover'), date: '2024-05-01' };
-const archives = archivesOf({
+const vars = {
   paths: { deployment: '/opt/rpc-node', data: '/data' },
   network: { kind: 'test' },
   snapshot,
-} as unknown as Parameters<typeof archivesOf>[0]);
+} as unknown as Parameters<typeof archivesOf>[0];
+const archives = archivesOf(vars);
 
 test('the archives have the names of the spec on each network', () => {
   expect(archives.state.path).toBe('/data/snapshot/testnet_state_db.sql.tar.gz');
@@ -18,7 +19,7 @@ test('the archives have the names of the spec on each network', () => {
 });
 
 test('too little room is reported in numbers, and an archive of unknown size with its address', async () => {
-  const room = roomForSnapshot(archives, '/data');
+  const room = roomForSnapshot(archives, vars);
   const small = fakeHost([
     [/^df/, '  1000000000\n'],
     [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],

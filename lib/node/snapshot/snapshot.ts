@@ -1,5 +1,5 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { askHttp, withoutQuery } from '../../engine/resource/network/http.ts';
+import { withoutQuery } from '../../engine/resource/network/http.ts';
 import {
   drift,
   expectation,
@@ -10,9 +10,11 @@ import {
 } from '../../engine/resource/resource.ts';
 import { archiveName } from '../variables/archive-name.ts';
 import { postgresVersion } from '../variables/generation.ts';
+import type { Storage } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Archive } from './archive.ts';
 import { archiveProblems } from './archive-problems.ts';
+import { askFile } from './ask-file.ts';
 import { readDumpHeader } from './dump-header.ts';
 
 /**
@@ -48,14 +50,14 @@ export function archivesOf(vars: Pick<Variables, 'paths' | 'network' | 'snapshot
  * Both archives are the right kind of file, of PostgreSQL 15 and of the same day. Their first
  * bytes, read by a range request, show it before hundreds of gigabytes are downloaded.
  *
- * @param date the day in the inventory
+ * @param snapshot with the day in the inventory
  */
-export function archivesFit({ state, prover }: Archives, date: string): Resource {
+export function archivesFit({ state, prover }: Archives, { date, s3 }: Variables['snapshot']): Resource {
   return expectation(`snapshot archives are of ${date} and of PostgreSQL ${postgresVersion}`, {
     check: async (host) => {
       const [first, second] = await Promise.all([
-        readBeginning(host, state.url),
-        readBeginning(host, prover.url),
+        readBeginning(host, state.url, s3),
+        readBeginning(host, prover.url, s3),
       ]);
       if (first === noCurl || second === noCurl) return unknownUntil('curl is installed');
       const unreadable = [first, second].filter((answer) => typeof answer === 'string');
@@ -86,8 +88,8 @@ function judge(problems: readonly string[]): Verdict {
  * @param length bytes
  * @returns the answer, or why it is missing
  */
-async function askArchive(host: Reader, url: string, length: number) {
-  const answer = await askHttp(host, url, { length, seconds: 30 });
+async function askArchive(host: Reader, url: string, s3: Storage | undefined, length: number) {
+  const answer = await askFile(host, url, s3, length);
   if (!answer.answered) return `${withoutQuery(url)}: ${answer.why}`;
   if (answer.status === undefined) return noCurl;
   return answer.status < 400 ? answer : `${withoutQuery(url)} answers HTTP ${answer.status}`;
@@ -96,8 +98,8 @@ async function askArchive(host: Reader, url: string, length: number) {
 /**
  * @returns the first bytes, or why they are missing
  */
-async function readBeginning(host: Reader, url: string): Promise<Buffer | string> {
-  const answer = await askArchive(host, url, beginning);
+async function readBeginning(host: Reader, url: string, s3: Storage | undefined): Promise<Buffer | string> {
+  const answer = await askArchive(host, url, s3, beginning);
   if (typeof answer === 'string') return answer;
   return answer.body.length > 0 ? answer.body : `${withoutQuery(url)}: it is empty`;
 }
@@ -132,13 +134,17 @@ async function readContents(host: Reader, { path, table }: Archive): Promise<str
 }
 
 /** There is room for the archives and for the restored databases. */
-export function roomForSnapshot(archives: Archives, directory: string): Resource {
+export function roomForSnapshot(
+  archives: Archives,
+  { paths, snapshot }: Pick<Variables, 'paths' | 'snapshot'>,
+): Resource {
+  const directory = paths.data;
   return expectation('there is room for the snapshot', {
     check: async (host) => {
       const [free, state, prover] = await Promise.all([
         host.$`df -B1 --output=avail ${directory} 2>/dev/null | tail -n 1`,
-        roomFor(host, archives.state),
-        roomFor(host, archives.prover),
+        roomFor(host, archives.state, snapshot.s3),
+        roomFor(host, archives.prover, snapshot.s3),
       ]);
       if (free.text() === '') return unknownUntil(`${directory} is there`);
       if (state === noCurl || prover === noCurl) return unknownUntil('curl is installed');
@@ -159,9 +165,13 @@ export function roomForSnapshot(archives: Archives, directory: string): Resource
  * @returns room for the rest of the download, and for the database, in bytes; or why it is not
  * known
  */
-async function roomFor(host: Reader, { url, path }: Archive): Promise<number | string> {
+async function roomFor(
+  host: Reader,
+  { url, path }: Archive,
+  s3: Storage | undefined,
+): Promise<number | string> {
   const [answer, whole, part] = await Promise.all([
-    askArchive(host, url, 1),
+    askArchive(host, url, s3, 1),
     host.stat(path),
     // Its blocks: with several connections the partial file has the length of the whole, with
     // holes in it.

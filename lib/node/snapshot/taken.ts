@@ -20,8 +20,13 @@ const script = readFileSync(new URL('../../../templates/host/take-snapshot.sh', 
  * A folder of the host has both archives, of one moment, and their manifest.
  *
  * @param folder an absolute path
+ * @param before a script that has to succeed first
  */
-export function snapshotIsTaken({ host, hosts }: Context<Variables>, folder: string): Resource[] {
+export function snapshotIsTaken(
+  { host, hosts }: Context<Variables>,
+  folder: string,
+  before = '',
+): Resource[] {
   const server = databaseHost(hosts);
   const names = archiveNames(server.vars);
   const passwords = `${host.vars.paths.deployment}/snapshot.pgpass`;
@@ -38,7 +43,7 @@ export function snapshotIsTaken({ host, hosts }: Context<Variables>, folder: str
     file(passwords).content(secretContent(`*:*:*:${user}:${password.reveal()}\n`, /:/)),
     job(`snapshot of both databases is in ${folder}`, {
       unit: 'rpc-node-snapshot',
-      script: `${settings}${inRootsFolder(folder)}\n${script}`,
+      script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
       done: (reader) => judge(reader, folder, Object.values(names)),
       // What a dump will need is not known before its end.
       progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'dumping both databases'),

@@ -5,20 +5,23 @@ import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { askHttp, withoutQuery } from '../../engine/resource/network/http.ts';
+import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { dataPlaceFunctions, placesOfCopy } from '../databases/data-place.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { PhysicalManifest } from '../variables/manifest.ts';
+import { isOfStorage, type Storage } from '../variables/s3.ts';
 import type { PhysicalSnapshot, Variables } from '../variables/variables.ts';
+import { askFile, fetching, keysAreThere } from './ask-file.ts';
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
-const script = ['claim-databases', 'unpack-snapshot'].map(read).join('\n');
+const script = ['claim-databases', 'fetch', 'unpack-snapshot'].map(read).join('\n');
 
 const passwordFile = `${jobDirectory}/snapshot-passwords`;
+const keyFile = `${jobDirectory}/storage-pieces`;
 
 /**
  * The data directory of state-db is that of a physical snapshot. A database that is there already
@@ -33,14 +36,16 @@ export function snapshotIsUnpacked(
 ): Resource[] {
   const unpacked = dataIsUnpacked(vars, physical);
   const { state, prover } = vars.credentials;
+  const signed = isOfStorage(physical.folder) ? vars.snapshot.s3 : undefined;
   const passwords = `${state.password.reveal()}\n${prover.password.reveal()}\n`;
   const steps = [
     ...before,
-    piecesAreThere(physical),
+    piecesAreThere(physical, vars.snapshot.s3),
     roomForSnapshot(vars, physical.manifest),
     packages('zstd'),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(passwords, /./)),
+    ...(signed ? keysAreThere(signed, keyFile) : []),
   ];
   return [...steps.map((resource) => skipWhen(unpacked, resource)), unpacked];
 }
@@ -48,10 +53,13 @@ export function snapshotIsUnpacked(
 function dataIsUnpacked(vars: Variables, { manifest, folder }: PhysicalSnapshot): Resource {
   const data = dataFolder(vars, 'state-db');
   const { state, prover } = vars.credentials;
+  const from = fetching(folder, vars.snapshot.s3, keyFile);
   const settings = shellSettings({
     IMAGE: vars.images.database,
     DATA: data,
-    URL: folder,
+    URL: from.url,
+    SHOWN: folder,
+    KEYS: from.keys ?? '',
     MANIFEST: vars.snapshot.state.sha256,
     PIECES: manifest.pieces.map(lineOf).join('\n'),
     CONNECTIONS: vars.snapshot.connections,
@@ -93,13 +101,14 @@ function lineOf({ file: name, sha256, bytes: size, raw, first, last }: PhysicalM
 const sizeOf = ({ pieces }: PhysicalManifest) => pieces.reduce((sum, { raw }) => sum + raw, 0);
 
 /** The first and the last piece have the sizes of the manifest. The others are asked in their turn. */
-function piecesAreThere({ manifest: { pieces }, folder }: PhysicalSnapshot): Resource {
+function piecesAreThere(
+  { manifest: { pieces }, folder }: PhysicalSnapshot,
+  s3: Storage | undefined,
+): Resource {
   const asked = [...new Set([pieces.at(0), pieces.at(-1)])].filter((each) => each !== undefined);
   return expectation('the pieces of the snapshot can be downloaded', {
     check: async (host) => {
-      const answers = await Promise.all(
-        asked.map(({ file: name }) => askHttp(host, folder + name, { seconds: 30 })),
-      );
+      const answers = await Promise.all(asked.map(({ file: name }) => askFile(host, folder + name, s3)));
       const problems = answers.flatMap((answer, at) => {
         const { file: name = '', bytes: size } = asked[at] ?? {};
         const url = folder + name;

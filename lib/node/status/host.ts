@@ -4,14 +4,17 @@ import { createReader } from '../../engine/host/reader.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import type { Fleet } from '../gateway/fleet.ts';
+import type { Layer1Choice } from '../layer1/answer.ts';
 import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
 import { readBackups } from './backup.ts';
+import { judgeCertificate } from './certificate.ts';
 import { readFirewall } from './firewall.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
+import { readLayer1Status } from './layer1.ts';
 import { type HostState, readHost } from './read.ts';
 import { judgeReplica, type ReplicaState, readReplica } from './replica.ts';
 
@@ -37,6 +40,11 @@ export interface HostStatus {
    * What a gateway says about the RPC hosts; undefined for other hosts, and where it says nothing.
    */
   readonly fleet?: Fleet | undefined;
+  /**
+   * Of a Database+Sync server with several providers of layer 1; undefined for other hosts, and
+   * where nothing is said.
+   */
+  readonly layer1?: Layer1Choice | undefined;
   /** How a replica follows the database server; undefined for other hosts. */
   readonly replica?: ReplicaState | undefined;
   /** Faults first. */
@@ -144,13 +152,21 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
   if (groups.includes('backup')) return { findings: await readBackups(reader) };
   const gateway = groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
   if (gateway && isWithoutNode(host)) return gateway;
-  const [state, replica] = await Promise.all([
+  const [state, replica, layer1, ofCertificate] = await Promise.all([
     readHost(reader, host),
     groups.includes('replica') ? readReplica(reader, vars) : undefined,
+    groups.includes('database') ? readLayer1Status(reader, vars) : undefined,
+    judgeCertificate(reader, host),
   ]);
   const ofReplica = replica ? judgeReplica(replica) : [];
-  const findings = [...(gateway?.findings ?? []), ...ofReplica, ...judge(state, expected, limits)];
-  const more = { ...(replica && { replica }), ...syncStatus(state.chain, limits) };
+  const ofLayer1 = layer1?.findings ?? [];
+  const ofNode = [...ofReplica, ...ofCertificate, ...judge(state, expected, limits), ...ofLayer1];
+  const findings = [...(gateway?.findings ?? []), ...ofNode];
+  const more = {
+    ...(replica && { replica }),
+    ...(layer1 && { layer1: layer1.layer1 }),
+    ...syncStatus(state.chain, limits),
+  };
   return { fleet: gateway?.fleet, state, findings, ...more };
 }
 

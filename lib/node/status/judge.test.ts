@@ -544,6 +544,15 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
     },
   ],
   [
+    'a rotation of passwords that was not ended',
+    { secondLogins: ['rpc_node_pool_next'] },
+    {
+      is: 'rotation',
+      about: 'passwords',
+      says: 'passwords: a rotation of passwords is half done, rpc_node_pool_next may log in: deploy ends it',
+    },
+  ],
+  [
     'another configuration',
     { containers: jsonRpcIs({ configHash: 'older' }) },
     {

@@ -35,12 +35,17 @@ export interface Limits {
   readonly mostBehind: number;
 }
 
+/** A service as the inventory has it. */
+interface WantedService {
+  readonly image: string;
+  readonly configHash: string;
+  readonly earlierHashes?: readonly string[];
+}
+
 /** The inventory's requirements for a host. */
 export interface Expected {
   /** undefined: the service does not belong on the host. */
-  readonly services: Readonly<
-    Record<ServiceName, { readonly image: string; readonly configHash: string } | undefined>
-  >;
+  readonly services: Readonly<Record<ServiceName, WantedService | undefined>>;
   readonly diskWarnPercent: number;
 }
 
@@ -73,6 +78,13 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
     ...judgeChain(state, limits),
     ...state.otherCollations.map((words) =>
       note('other-collation', 'state-db', `${words}: indexes on text may miss rows`),
+    ),
+    ...(state.secondLogins ?? []).map((role) =>
+      note(
+        'rotation',
+        'passwords',
+        `a rotation of passwords is half done, ${role} may log in: deploy ends it`,
+      ),
     ),
     ...judgeDisks(state, expected),
     ...judgeClock(state),
@@ -126,7 +138,7 @@ function judgeContainers(state: HostState, { services }: Expected): Finding[] {
     if (images.running !== images.wanted) {
       const words = `runs ${images.running}, and the inventory says ${images.wanted}`;
       findings.push(fault('wrong-image', name, words, images));
-    } else if (service.configHash !== wanted.configHash) {
+    } else if (![wanted.configHash, ...(wanted.earlierHashes ?? [])].includes(service.configHash ?? '')) {
       const words =
         "runs with a configuration that is not the inventory's: deploy.mjs --check shows what differs";
       findings.push(note('other-configuration', name, words));

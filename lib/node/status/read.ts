@@ -6,7 +6,8 @@ import { configHashLabel } from '../../engine/resource/docker/compose-service.ts
 import type { Answer, Block } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { otherCollations } from '../databases/collation.ts';
-import { stateDatabase } from '../databases/databases.ts';
+import { poolDatabase, stateDatabase } from '../databases/databases.ts';
+import { temporaryLoginsOn } from '../databases/temporary-login.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
@@ -39,6 +40,8 @@ export interface HostState {
   readonly served?: Answer<Block>;
   /** The databases of state-db that do not sort text as their indexes do, in sentences. */
   readonly otherCollations: readonly string[];
+  /** The second logins that a rotation of passwords has not removed yet; undefined: none is known. */
+  readonly secondLogins?: readonly string[];
   /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
   readonly log: LogState | undefined;
   readonly disks: readonly DiskUse[];
@@ -119,11 +122,12 @@ export async function readHost(
   const engineRuns = docker.active === 'active';
   const readBlocks = async () =>
     compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
-  const [ofEngine, blocks, newestServed, collations] = await Promise.all([
+  const [ofEngine, blocks, newestServed, collations, secondLogins] = await Promise.all([
     engineRuns ? readEngine(host, by) : withoutEngine,
     readBlocks(),
     isDatabase && groups.includes('rpc') ? newestBlock(served) : undefined,
     hasState && engineRuns ? otherCollations(host, vars) : [],
+    engineRuns ? secondLoginsOn(host, hasState, vars) : [],
   ]);
   return {
     at,
@@ -132,10 +136,17 @@ export async function readHost(
     chain: { from, by, ...blocks },
     ...(newestServed && { served: newestServed }),
     otherCollations: collations,
+    ...(secondLogins.length > 0 && { secondLogins }),
     disks,
     missing,
     clock,
   };
+}
+
+/** Of the pool database, and where the host has it, of the state database. */
+async function secondLoginsOn(host: Reader, hasState: boolean, vars: Variables): Promise<readonly string[]> {
+  const databases = [poolDatabase(vars), ...(hasState ? [stateDatabase(vars)] : [])];
+  return (await Promise.all(databases.map((each) => temporaryLoginsOn(host, each)))).flat();
 }
 
 type OfEngine = Pick<HostState, 'containers' | 'otherSynchronizer' | 'log'>;

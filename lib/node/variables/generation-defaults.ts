@@ -12,7 +12,7 @@ export function generationDefaults(vars: RawVariables): Pick<
   readonly snapshot: Omit<Variables['snapshot'], keyof SnapshotFiles>;
 } {
   const { prover, versions, sourceTag, nodeBinary } = generations[vars.generation];
-  const { source, ...snapshot } = vars.snapshot;
+  const { source, s3: _, ...snapshot } = vars.snapshot;
   return {
     prover: {
       pool_connections: vars.prover.pool_connections ?? prover.pool_connections,

@@ -36,6 +36,30 @@ const noPassword = 'must not hold a user name or a password: the part before @ w
 /** The address of a download is visible in process lists, files and messages. */
 export const downloadAddress = url.regex(/^[^/]*\/\/[^@/?#]*(?:[/?#]|$)/, { error: noPassword, abort: true });
 
+const layer1Address = downloadAddress
+  .regex(/^[^/]*\/\/(?:[A-Za-z0-9.-]+|\[[\dA-Fa-f:.]+\])(?::\d+)?(?:[/?]|$)[^#]*$/, {
+    error: 'must be a host name or an IP address, with a port and a path if it needs them, and no #',
+    abort: true,
+  })
+  .refine(
+    (address) => !/^https:\/\/(?:\[|[\d.]+(?:[:/?]|$))/i.test(address),
+    'must have a host name: the certificate of the provider is compared with it',
+  );
+
+/** Addresses of layer 1, of which HAProxy uses one at a time. */
+export const layer1Addresses = z
+  .array(layer1Address)
+  .min(2, 'must have two addresses at least\nwith one address, write l1_rpc_url')
+  .max(16)
+  .superRefine((addresses, { addIssue }) => {
+    const known = addresses.map((address) => (URL.canParse(address) ? new URL(address).href : address));
+    for (const [at, address] of known.entries()) {
+      const first = known.indexOf(address);
+      if (first === at) continue;
+      addIssue({ code: 'custom', path: [at], message: `is the address of l1_rpc_urls.${first}, too` });
+    }
+  });
+
 /** Docker's format: a registry, a path in lower case, a tag, a digest. */
 export const image = matching(
   /^(?:[A-Za-z0-9]+(?:[.-]+[A-Za-z0-9]+)*(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/,

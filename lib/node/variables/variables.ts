@@ -9,6 +9,7 @@ import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import type { PhysicalManifest } from './manifest.ts';
 import { monitoringShape } from './monitoring-schema.ts';
+import { isOfStorage, orInStorage, type Storage, s3Schema } from './s3.ts';
 import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */
@@ -34,29 +35,73 @@ function proverSize(key: keyof Generation['prover'], description: string) {
 /** The keys depend on the generation's templates: the overrides of lib/node/render check them. */
 const overrides = z.record(z.string(), z.unknown()).default({});
 
-const network = z.strictObject({
-  kind: z
-    .enum(['main', 'test'])
-    .describe(
-      'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+const network = z
+  .strictObject({
+    kind: z
+      .enum(['main', 'test'])
+      .describe(
+        'Which of the two networks: decides the snapshot file names and whether missing hardware is an error',
+      ),
+    region: z
+      .string()
+      .optional()
+      .describe(
+        'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
+      ),
+    trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
+    l1_rpc_url: types.url.optional().describe('Layer-1 RPC address; needed without `l1_rpc_urls`'),
+    l1_rpc_urls: types.layer1Addresses
+      .optional()
+      .describe(
+        'Layer-1 RPC addresses, the preferred one first, in place of `l1_rpc_url`: HAProxy on the Database+Sync server leaves one that fails, lags or limits requests',
+      ),
+    chain_id: types.count.describe(
+      'Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)',
     ),
-  region: z
-    .string()
-    .optional()
-    .describe(
-      'Region in which the Database+Sync server should be. On the main network it has to be in singapore, and its `region` has to say so; on the test network a server elsewhere is a warning',
-    ),
-  trusted_sequencer_url: types.url.describe('Layer-2 RPC address of the trusted sequencer'),
-  l1_rpc_url: types.url.describe('Layer-1 RPC address'),
-  chain_id: types.count.describe('Chain id of layer 1, which the genesis file repeats (`l1Config.chainId`)'),
-  l2_chain_id: types.count
-    .optional()
-    .describe('Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared'),
-  genesis: types.download.describe("The network's genesis file, which the node reads"),
-});
+    l2_chain_id: types.count
+      .optional()
+      .describe(
+        'Chain id of layer 2, which the trusted sequencer has to answer; default: it is not compared',
+      ),
+    genesis: types.download.describe("The network's genesis file, which the node reads"),
+  })
+  .check(({ value: { l1_rpc_url, l1_rpc_urls }, issues }) => {
+    const wrong = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], input: l1_rpc_url, message });
+    if (l1_rpc_url === undefined && l1_rpc_urls === undefined) {
+      wrong('l1_rpc_url', 'is missing\nLayer-1 RPC address, or several in l1_rpc_urls');
+    }
+    if (l1_rpc_url !== undefined && l1_rpc_urls !== undefined) {
+      wrong('l1_rpc_urls', 'stands beside l1_rpc_url\nleave one of the two out');
+    }
+  });
 
 /** What a manifest has, and an inventory without one. */
 const ownArchives = ['state', 'prover', 'date'] as const;
+
+/** An archive of a database, on a web server or in a storage. */
+const archive = types.archive.extend({
+  url: orInStorage(types.archive.shape.url).describe(
+    'Download address, without user name and password; or its name in a storage, s3://bucket/name',
+  ),
+});
+
+/** `false`, or the authority that signs the certificates of database servers. */
+const tls = z.union([
+  z.strictObject({
+    ca: z
+      .string()
+      .min(1)
+      .meta({ title: 'path' })
+      .describe(
+        "File with the certificate of the deployment's own authority, in PEM, relative to the file that names it; further ones in it are trusted, too, and sign nothing",
+      ),
+    key: secretReferenceSchema.describe(
+      `Where the private key of the authority is, in PEM, or as one line of base64: ${secretReferenceKinds}`,
+    ),
+  }),
+  z.literal(false),
+]);
 
 const snapshot = z
   .strictObject({
@@ -64,23 +109,26 @@ const snapshot = z
       .string()
       .min(1)
       .optional()
-      .meta({ title: 'web address or path' })
+      .meta({ title: 'web address, s3://bucket/name or path' })
       .describe(
-        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
+        'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, its name in a storage (s3://bucket/folder/manifest.json), or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
       ),
-    from: types.downloadAddress
+    from: orInStorage(types.downloadAddress)
       .optional()
       .describe(
-        "Web address of the folder with the manifest's archives or pieces; default: that of the manifest",
+        "Web address of the folder with the manifest's archives or pieces, or its name in a storage (s3://bucket/folder); default: that of the manifest",
       ),
-    state: types.archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
-    prover: types.archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
+    s3: s3Schema
+      .optional()
+      .describe('Storage that speaks S3, and the keys for it; needed for addresses s3://bucket/name'),
+    state: archive.optional().describe('Archive of the state database (.sql.tar.gz)'),
+    prover: archive.optional().describe("Archive of the prover's database (.sql.tar.gz)"),
     date: types.pastDay.optional().describe('Day on which both archives were made, YYYY-MM-DD'),
     connections: types
       .whole(1, mostDownloadConnections)
       .default(1)
       .describe(
-        'Parallel connections for the download of each archive, where more than one installs aria2; of a physical snapshot, pieces at the same time',
+        'Parallel connections for the download of each archive; of a physical snapshot, pieces at the same time; into a storage, parts of a file at the same time',
       ),
     replace_existing: z
       .boolean()
@@ -129,8 +177,10 @@ const snapshot = z
       issues.push({ code: 'custom', path: [path], input: value, message });
     const missing = manifest === undefined ? ownArchives.filter((key) => value[key] === undefined) : [];
     for (const key of missing) wrong(key, `is missing\n${ownArchives.join(', ')} are needed, or a manifest`);
-    const isWeb = /^https?:/i.test(manifest ?? '');
-    if (isWeb && !types.downloadAddress.safeParse(manifest).success) {
+    const isWeb = /^(https?|s3):/i.test(manifest ?? '');
+    const unfit = isOfStorage(manifest ?? '') && orInStorage(z.string()).safeParse(manifest).error;
+    if (unfit) wrong('manifest', unfit.issues[0]?.message ?? '');
+    else if (isWeb && !isOfStorage(manifest ?? '') && !types.downloadAddress.safeParse(manifest).success) {
       wrong('manifest', 'must be a web address without user name and password, or a path');
     }
     if (manifest === undefined && from !== undefined) wrong('from', 'has no use without a manifest');
@@ -140,6 +190,11 @@ const snapshot = z
       wrong('from', 'is missing: the archives would have no query, as the manifest has');
     const isFile = manifest !== undefined && !isWeb;
     if (isFile && from === undefined) wrong('from', 'is missing: the manifest is a file here');
+    const stored = [manifest, from, value.state?.url, value.prover?.url].find((each) =>
+      isOfStorage(each ?? ''),
+    );
+    if (stored !== undefined && value.s3 === undefined)
+      wrong('s3', `is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key`);
   })
   .refine(({ restore_with, source }) => restore_with !== 'source' || source !== undefined, {
     path: ['source'],
@@ -224,6 +279,11 @@ export const variablesSchema = z.strictObject({
     rpc_http: port.default(8123).describe('JSON-RPC over HTTP, on the RPC servers'),
     rpc_websocket: port.default(8133).describe('JSON-RPC over WebSocket, on the RPC servers'),
     rpc_metrics: port.default(9092).describe('Metrics of json-rpc, on the RPC servers'),
+    layer1: port
+      .default(8547)
+      .describe(
+        'Layer 1 by one of `network.l1_rpc_urls`, on the Database+Sync server, for the nodes of the deployment; unused without them',
+      ),
   }),
   state_db: section('Server options of the state database', {
     max_connections: types.connections
@@ -368,6 +428,11 @@ export const variablesSchema = z.strictObject({
       'For an RPC server behind gateways: heavy gives it the methods of `gateway.methods.heavy`, and nothing else',
     ),
   gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  tls: tls
+    .optional()
+    .describe(
+      'Encryption of SQL, replication and backups between the hosts (docs/encryption.md); `false` says that a private network carries them in plain text. Default: plain text, with a warning where an address is public',
+    ),
   replica: section('Replicas of the state database; off without a host in group replica', {
     password: secretReferenceSchema
       .optional()
@@ -409,12 +474,14 @@ export interface SnapshotFiles {
   readonly date: string;
   /** Set for a physical one: then both archives are its manifest. */
   readonly physical?: PhysicalSnapshot;
+  /** The storage of addresses `s3://bucket/name`, with its keys. */
+  readonly s3?: Storage;
 }
 
 /** A snapshot of the files of the database server. */
 export interface PhysicalSnapshot {
   readonly manifest: PhysicalManifest;
-  /** Web address of the folder with its pieces, with a slash at the end. */
+  /** Web address of the folder with its pieces, or its name in a storage; with a slash at the end. */
   readonly folder: string;
 }
 
@@ -424,6 +491,15 @@ export interface Certificate {
   readonly key: Secret;
   /** Those that it has, and by which clients reach the gateways. */
   readonly names: readonly string[];
+}
+
+/** The authority that signs the certificates of the deployment's database servers. */
+export interface Authority {
+  /** Its certificate, in PEM. */
+  readonly certificate: string;
+  /** Its certificate, and further ones that clients trust, in PEM. */
+  readonly trusted: string;
+  readonly key: Secret;
 }
 
 /** An API key of clients, with the limits that are its own. */
@@ -444,8 +520,10 @@ export interface AcmeCertificate {
 export interface Variables
   extends Omit<
     RawVariables,
-    'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica'
+    'credentials' | 'prover' | 'node_binary' | 'snapshot' | 'gateway' | 'backup' | 'replica' | 'tls'
   > {
+  /** undefined where SQL between the hosts is in plain text. */
+  readonly tls?: Authority;
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
   readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
   readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys' | 'fallback'> & {

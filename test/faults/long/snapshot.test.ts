@@ -114,7 +114,7 @@ describe('a download goes wrong', () => {
   test('a server without ranges whose connection is reset: starts again and works', () =>
     succeeds({ behaviour: { withoutRanges: true, resets: 2 } }));
 
-  test('a server that stalls for ever: given up after two minutes, goes on by another request', () =>
+  test('a server that stalls for ever: given up after a minute, goes on by another request', () =>
     succeeds({ behaviour: { stallsOnce: true } }));
 
   test('a server that answers 503 twice: works', () =>
@@ -139,7 +139,7 @@ describe('a download goes wrong', () => {
       'db-1',
       'fallocate -l $(( $(df -B1 --output=avail /data | tail -1) - 1000000 )) /data/filler',
     );
-    await refused(await run.ended, /no space left|disk.*full|write/i);
+    await refused(await run.ended, /there is no room in|not enough room/);
     await onHost('db-1', 'rm /data/filler');
     await succeeds();
   });

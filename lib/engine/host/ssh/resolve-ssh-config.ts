@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { account } from '../../file/account.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
+import { commonSettings } from './common-settings.ts';
 import { isHarmless } from './option-table.ts';
 import { readText } from './read-text.ts';
 import { refuseOptions } from './refused-options.ts';
@@ -28,20 +29,32 @@ export async function resolveSshConfig(
   { jumps = false } = {},
 ): Promise<SshConfig> {
   refuseUnreadableConfig(name);
+  const [common, withoutFiles] = await Promise.all([
+    commonSettings(),
+    // Never resolves (RFC 6761).
+    runSsh(['-F', 'none', '-G', '--', 'any.invalid']),
+  ]);
+  const settings = common
+    ? new Map([...common, ['host', [address]], ['hostname', [address.toLowerCase()]]])
+    : await ownSettings(name, address, { user, port });
+  const usual = parseSshSettings(withoutFiles.end === 'printed' ? withoutFiles.printed : '');
+  refuseOptions(name, address, settings);
+  return parseSshConfig(settings, { host: address, user, port, name, usual, jumps });
+}
+
+/**
+ * Asks ssh for this host.
+ *
+ * @throws Unreachable
+ */
+async function ownSettings(name: string, address: string, { user, port }: GivenLogin): Promise<SshSettings> {
   const options = [
     ...(user === undefined ? [] : ['-l', user]),
     ...(port === undefined ? [] : ['-p', String(port)]),
   ];
-  const [own, withoutFiles] = await Promise.all([
-    runSsh(['-G', ...options, '--', address]),
-    // Never resolves (RFC 6761).
-    runSsh(['-F', 'none', '-G', '--', 'any.invalid']),
-  ]);
+  const own = await runSsh(['-G', ...options, '--', address]);
   if (own.end === 'missing') refuseUnreadConfig(name);
-  const settings = settingsOf(name, address, own);
-  const usual = parseSshSettings(withoutFiles.end === 'printed' ? withoutFiles.printed : '');
-  refuseOptions(name, address, settings);
-  return parseSshConfig(settings, { host: address, user, port, name, usual, jumps });
+  return settingsOf(name, address, own);
 }
 
 function settingsOf(name: string, address: string, ran: SshEnd): SshSettings {

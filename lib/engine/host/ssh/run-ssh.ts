@@ -17,11 +17,11 @@ const keptFor = 60_000;
 const atOnce = pLimit(16);
 
 /**
- * How ssh ended: with its output, with its words (its standard error), not within its time limit;
- * or there is no such program.
+ * How ssh ended: with its output and its standard error, with its words alone, not within its time
+ * limit; or there is no such program.
  */
 export type SshEnd =
-  | { readonly end: 'printed'; readonly printed: string }
+  | { readonly end: 'printed'; readonly printed: string; readonly said: string }
   | { readonly end: 'failed'; readonly said: string }
   | { readonly end: 'late'; readonly seconds: number }
   | { readonly end: 'missing' };
@@ -50,7 +50,7 @@ function start(options: readonly string[]): Promise<SshEnd> {
       options,
       { timeout: timeLimit, killSignal: 'SIGKILL' },
       (error, printed, said) => {
-        if (!error) resolve({ end: 'printed', printed });
+        if (!error) resolve({ end: 'printed', printed, said });
         else if (error.code === 'ENOENT') resolve({ end: 'missing' });
         else if (error.killed) resolve({ end: 'late', seconds: timeLimit / 1000 });
         else resolve({ end: 'failed', said: wordsOf(said) || error.message });

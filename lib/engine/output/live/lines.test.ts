@@ -77,6 +77,15 @@ test('during checks the awaited hosts are named, and otherwise nothing is shown'
   expect(linesIn(80, 24, pictureOf([], { phase: 'quiet' }))).toEqual([]);
 });
 
+test('a wait for the lock of another run names the host and the holder', () => {
+  const lock = { host: 'db-1', holder: 'eve@ci (process 7), which runs deploy on mainnet since 10:00' };
+  expect(linesIn(120, 24, pictureOf([], { phase: 'waiting', lock }))).toEqual([
+    '3:20  waiting for the lock of db-1: eve@ci (process 7), which runs deploy on mainnet since 10:00 has it',
+  ]);
+  const narrow = linesIn(40, 24, pictureOf([], { phase: 'waiting', lock, stopping: true }));
+  expect(narrow).toEqual(['stopping: 3:20  waiting for the lock o…']);
+});
+
 test('after an interrupt the display says that the run stops', () => {
   expect(linesIn(80, 24, pictureOf([busyOn('a')], { stopping: true })).at(-1)).toMatch(/^stopping: 3 of 50/);
 });

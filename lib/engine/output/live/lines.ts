@@ -8,7 +8,9 @@ import { cut, fitted } from './text-width.ts';
 
 /** The content of the live lines. */
 export interface Picture {
-  readonly phase: 'looking' | 'quiet' | 'changing';
+  readonly phase: 'looking' | 'waiting' | 'quiet' | 'changing';
+  /** The lock that the run waits for, where it waits. */
+  readonly lock?: { readonly host: string; readonly holder: string } | undefined;
   /** Interrupted: running changes are finished. */
   readonly stopping: boolean;
   readonly counts: HostCounts;
@@ -34,6 +36,7 @@ export function liveLines(picture: Picture, { columns, rows }: Room, paint: Pain
   if (picture.phase === 'quiet') return [];
   const width = Math.max(1, columns - 1);
   const height = Math.max(1, Math.min(rows - 1, Math.max(3, Math.floor(rows / 3))));
+  if (picture.phase === 'waiting') return [paint('bold', cut(waitingText(picture), width))];
   if (picture.phase === 'looking') return [paint('bold', cut(lookingText(picture), width))];
   return [...busyLines(picture.busy, width, height - 1, paint), paint('bold', totalText(picture, width))];
 }
@@ -124,6 +127,11 @@ function progressLine({ progress, pace }: RunningTask, width: number): string {
     if (columns !== undefined) return `${indent}${bar(done / total, columns)}  ${text}`;
   }
   return indent + cut(fits([whole, paceOnly, form(share, left)], 0) ?? share, room);
+}
+
+function waitingText({ lock, seconds, stopping }: Picture): string {
+  const start = stopping ? 'stopping: ' : '';
+  return `${start}${clock(seconds)}  waiting for the lock of ${lock?.host}: ${lock?.holder} has it`;
 }
 
 function lookingText({ counts, seconds, stopping }: Picture): string {

@@ -76,7 +76,7 @@ function pictureOf(state: RunState, busy: RunningTasks, seconds: number): Pictur
   const { phase, stopping, hosts } = state;
   const place = new Map(hosts.map((host, at) => [host, at]));
   const inOrder = busy.list().sort((a, b) => (place.get(a.host) ?? 0) - (place.get(b.host) ?? 0));
-  return { phase, stopping, counts: state.counts(), busy: inOrder, seconds };
+  return { phase, stopping, lock: state.lock, counts: state.counts(), busy: inOrder, seconds };
 }
 
 type Drawing = Readonly<Record<'refresh' | 'resized' | 'clear' | 'exit' | 'pause' | 'resume', () => void>>;

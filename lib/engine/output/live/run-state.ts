@@ -14,6 +14,7 @@ export interface HostCounts {
 /**
  * Follows the events of a run and keeps its phase.
  * - `looking`: hosts are checked; `changing`: hosts are changed
+ * - `waiting`: another run has the lock of a host
  * - `quiet`: a question may be open, or the run is over
  */
 export class RunState {
@@ -25,6 +26,8 @@ export class RunState {
   readonly #failed = new Set<string>();
   readonly #unreachable = new Set<string>();
   stopping = false;
+  /** The lock that the run waits for. */
+  lock: { readonly host: string; readonly holder: string } | undefined;
 
   follow(event: RunEvent): void {
     switch (event.type) {
@@ -39,6 +42,14 @@ export class RunState {
       case 'host-looked':
         this.#awaited.delete(event.host);
         this.#left.set(event.host, event.tasks);
+        break;
+      case 'lock-awaited':
+        this.lock = event;
+        break;
+      case 'locks-taken':
+        this.lock = undefined;
+        // All are checked again.
+        this.#awaited = new Set(this.hosts.filter((host) => !this.#unreachable.has(host)));
         break;
       case 'play-started':
         this.#phase = 'changing';
@@ -59,12 +70,14 @@ export class RunState {
       case 'run-failed':
       case 'run-finished':
         this.#phase = 'quiet';
+        this.lock = undefined;
         this.#awaited.clear();
         break;
     }
   }
 
-  get phase(): 'looking' | 'quiet' | 'changing' {
+  get phase(): 'looking' | 'waiting' | 'quiet' | 'changing' {
+    if (this.lock) return 'waiting';
     return this.#awaited.size > 0 ? 'looking' : this.#phase;
   }
 

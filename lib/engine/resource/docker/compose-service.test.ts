@@ -33,6 +33,16 @@ test.each([
   expect(await sync.check(host)).toMatchObject(driftOf(differences));
 });
 
+test('a container with an earlier label of the same configuration is left alone', async () => {
+  const known = composeService({ ...definition, readsAtStart: [], earlierHashes: ['earlier', 'former'] });
+  const check = (label: string) => {
+    const state = { ...running, labels: { [configHashLabel]: label } };
+    return known.check(fakeHost([], { ...engine, container: async () => state }));
+  };
+  expect(await check('former')).toEqual({ is: 'ok' });
+  expect(await check('another')).toMatchObject({ is: 'drift' });
+});
+
 test('a container that runs another image than the pinned one differs in it', async () => {
   const pinned = composeService({ ...definition, readsAtStart: [], imageId: 'sha256:1' });
   const check = (imageId: string) =>

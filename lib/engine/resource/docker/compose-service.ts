@@ -30,6 +30,8 @@ export interface ComposeService {
   readonly container: string;
   /** The wanted value of the label. */
   readonly configHash: string;
+  /** Other values of the label that mean the same configuration. Default: none. */
+  readonly earlierHashes?: readonly string[];
   /** Files on the host that the service reads only at its start. */
   readonly readsAtStart: readonly string[];
   /** The image that it has to run, where its name in the compose file is not enough. */
@@ -167,7 +169,11 @@ export function reachedBy(
 /** What is not as it should be with a container; nothing when all is well. */
 function containerDifferences(
   state: ContainerState | undefined,
-  { configHash, imageId }: Pick<ComposeService, 'configHash' | 'imageId'>,
+  {
+    configHash,
+    earlierHashes = [],
+    imageId,
+  }: Pick<ComposeService, 'configHash' | 'earlierHashes' | 'imageId'>,
 ): readonly Difference[] {
   if (!state) return [{ what: 'container', was: 'absent', wanted: 'running' }];
   const differences: Difference[] = [];
@@ -177,7 +183,8 @@ function containerDifferences(
   }
   const hash = state.labels[configHashLabel] ?? '';
   const [was, wanted] = [hash.slice(0, 12) || 'unlabelled', configHash.slice(0, 12)];
-  if (hash !== configHash) differences.push({ what: 'configuration', was, wanted });
+  if (![configHash, ...earlierHashes].includes(hash))
+    differences.push({ what: 'configuration', was, wanted });
   if (imageId !== undefined && state.imageId !== imageId)
     differences.push({ what: 'image', was: state.imageId, wanted: imageId });
   return differences;

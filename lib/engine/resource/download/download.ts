@@ -17,7 +17,7 @@ export interface DownloadResource extends Work {
  * the file in place. PATH.verified keeps the result of the check, so that hundreds of gigabytes
  * are hashed once. A folder in which another user than root can change names is refused.
  *
- * @param connections 1 to 16. For more than one, aria2 has to be installed
+ * @param connections 1 to 16: as many ranges of the file are fetched at the same time
  * @example download({ url: 'https://example.org/tool', path: '/usr/local/bin/tool', sha256: '9f86d0…' })
  */
 export function download({

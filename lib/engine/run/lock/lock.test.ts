@@ -144,7 +144,7 @@ test('who holds a lock is reported, and what to do about it', async () => {
     );
   };
   expect(await complaint('held\n0\n')).toBe(
-    'db-1 is locked by another run that is just beginning\n  wait for it to end; --check and status need no lock',
+    'db-1 is locked by another run that is just beginning\n  wait for it to end, as a playbook does with --wait 10m; --check and status need no lock',
   );
   expect(await complaint(`held\n3600\n${JSON.stringify(who)}`)).toBe(
     `db-1 is locked by ${who.who} (process 1), which runs deploy on lab since ${who.since}, without a heartbeat for 3600 s\n  if that run is dead, take the lock from it: --break-lock`,

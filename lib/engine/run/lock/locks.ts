@@ -1,9 +1,10 @@
 import { ConnectionLost } from '../../host/connection-errors.ts';
 import type { Writer } from '../../host/host.ts';
 import { CommandFailed } from '../../host/output.ts';
-import { exitCode, Problem } from '../../problem/problem.ts';
-import { beat, beatLock, breakLock, type LockAnswer, releaseLock, silence, takeLock } from './lock.ts';
+import { beat, beatLock, breakLock, type LockAnswer, releaseLock, takeLock } from './lock.ts';
 import type { LockHolder } from './lock-holder.ts';
+import { LockRefused } from './refused.ts';
+import { type LockWait, waitingFor } from './wait.ts';
 
 /** A host to lock. */
 export interface LockedHost {
@@ -47,7 +48,7 @@ interface LockOptions {
  * Takes the locks of all hosts, or none. The first host's lock comes first, so that one of two
  * runs on the same hosts gets all. A host that cannot keep a lock is left out.
  *
- * @throws Problem (exit code 5) with the holder, its start, its machine and its playbook
+ * @throws LockRefused with the holder, its start, its machine and its playbook
  */
 export async function lockHosts(
   hosts: readonly LockedHost[],
@@ -59,7 +60,7 @@ export async function lockHosts(
   const take = async (host: LockedHost): Promise<void> => {
     const answer = await askOrLeaveOut(host, own, options);
     if (!answer) return;
-    if (!answer.taken) throw lockedBy(host.name, answer);
+    if (!answer.taken) throw new LockRefused(host.name, answer);
     held.push(host);
     ends.push(answer.lastEnd - host.clockOffset);
   };
@@ -85,6 +86,24 @@ export async function lockHosts(
     },
     release,
   };
+}
+
+/**
+ * The same, and waits for the locks of other runs. A run that waits holds none of these.
+ *
+ * @param wait undefined: a lock that another run has is an error at once
+ * @returns the locks, and the seconds that were waited for them; undefined where the wait was
+ * interrupted
+ * @throws LockRefused
+ */
+export function awaitLocks(
+  hosts: readonly LockedHost[],
+  own: LockHolder,
+  options: LockOptions,
+  wait: LockWait = { most: 0, interrupt: new AbortController().signal, waits: () => {} },
+): Promise<{ readonly had: Locks; readonly seconds: number } | undefined> {
+  const attempt = () => lockHosts(hosts, own, options);
+  return waitingFor(attempt, (error) => error instanceof LockRefused, wait);
 }
 
 /**
@@ -149,21 +168,4 @@ function beatAll(held: readonly LockedHost[], own: LockHolder, lost: (host: stri
 function cannotLock(error: unknown): string {
   const said = error instanceof CommandFailed ? error.output.stderr.trim().split('\n').at(-1) : undefined;
   return `its lock cannot be taken: ${said || (error instanceof Error ? error.message : String(error))}`;
-}
-
-/** The error about a host that another run has locked. */
-function lockedBy(host: string, { holder, silent }: LockAnswer & { taken: false }): Problem {
-  const owner = holder
-    ? `${holder.who} (process ${holder.process.pid}), which runs ${holder.playbook} on ${holder.inventory} since ${holder.since}`
-    : 'another run that is just beginning';
-  const isSilent = silent > silence;
-  return new Problem(
-    `${host} is locked by ${owner}${isSilent ? `, without a heartbeat for ${silent} s` : ''}`,
-    {
-      code: exitCode.locked,
-      hint: isSilent
-        ? 'if that run is dead, take the lock from it: --break-lock'
-        : 'wait for it to end; --check and status need no lock',
-    },
-  );
 }

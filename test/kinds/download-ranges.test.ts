@@ -18,10 +18,7 @@ import { downloadScript } from '../../lib/engine/resource/download/download-scri
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 
-/**
- * Downloads by several connections, with the real aria2 from a server on this machine. No lab is
- * needed.
- */
+/** Downloads by several connections, from a server on this machine. No lab is needed. */
 const megabyte = 1024 * 1024;
 const { content, hash } = contentOf(8 * megabyte + 4321);
 const connections = 4;
@@ -33,17 +30,14 @@ let part: string;
 let started: ChildProcess[];
 
 beforeAll(async () => {
-  installMissing([
-    ['/usr/bin/aria2c', 'aria2'],
-    ['/usr/bin/curl', 'curl'],
-  ]);
+  installMissing([['/usr/bin/curl', 'curl']]);
   server = await startFaultyFileServer();
 });
 
 afterAll(() => server.stop());
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'download-aria-'));
+  folder = mkdtempSync(join(tmpdir(), 'download-ranges-'));
   mkdirSync(join(folder, 'data'));
   path = join(folder, 'data', 'archive');
   part = `${path}.part`;
@@ -140,7 +134,6 @@ async function cutOff(served: string, bytes: number, changes?: Changes, pause = 
   const before = server.sent(served);
   const child = begin(served, changes);
   await until(() => server.sent(served) - before > bytes);
-  // aria2 saves its state every second.
   await delay(pause);
   await kill(child);
   return server.sent(served) - before;
@@ -171,9 +164,9 @@ test('a killed download continues where it was, at any length of the partial fil
   server.serve('/killed', { content, etag: '"1"', rate: inSeconds(4) });
   expect(await run('/killed', { connections: 8 })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // At most the pieces under way are fetched twice.
+  // At most the ranges under way are fetched twice.
   expect(server.sent('/killed')).toBeLessThan(content.length + first);
-  expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 2);
+  expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 4);
 });
 
 test.each([1, connections])(
@@ -208,15 +201,15 @@ test('a run that was killed right after the rename leaves nothing to the next on
   const child = begin('/named', { instead: { 'note() {': 'note() { sleep 60; ' } });
   await until(() => existsSync(path));
   await kill(child);
-  writeFileSync(`${part}.aria2`, '');
+  writeFileSync(`${part}.got`, '');
   expect(await run('/named')).toEqual({ code: 0, words: '' });
   expectWhole();
 });
 
-test('a partial file of full length without its control file is hashed, and fetched again if it is wrong', async () => {
+test('a partial file of full length without its list of ranges is hashed, and fetched again if it is wrong', async () => {
   server.serve('/holes', { content, rate: inSeconds(5) });
   await cutOff('/holes', content.length / 4);
-  rmSync(`${part}.aria2`);
+  rmSync(`${part}.got`);
   writeFileSync(part, Buffer.alloc(content.length));
   server.serve('/holes', { content });
   expect(await run('/holes')).toEqual({ code: 0, words: '' });
@@ -227,7 +220,7 @@ test('a partial file of full length that is only a hole, as after a power failur
   server.serve('/hole', { content, rate: inSeconds(5) });
   await cutOff('/hole', content.length / 4);
   rmSync(part);
-  rmSync(`${part}.aria2`);
+  rmSync(`${part}.got`);
   writeFileSync(part, '');
   truncateSync(part, content.length);
   expect(heldOf(part)).toBe(0);
@@ -237,7 +230,7 @@ test('a partial file of full length that is only a hole, as after a power failur
 });
 
 test.each([0, content.length])(
-  'a control file with pieces that a power failure lost does not report the file as corrupted: %i bytes remain, all of them a hole',
+  'a list of ranges with pieces that a power failure lost does not report the file as corrupted: %i bytes remain, all of them a hole',
   async (left) => {
     const address = `/lost-${left}`;
     server.serve(address, { content, rate: inSeconds(5) });
@@ -250,10 +243,10 @@ test.each([0, content.length])(
   },
 );
 
-test('a shorter partial file without a control file is removed', async () => {
+test('a shorter partial file without a list of ranges is removed', async () => {
   server.serve('/noteless', { content, rate: inSeconds(5) });
   const first = await cutOff('/noteless', content.length / 4);
-  rmSync(`${part}.aria2`);
+  rmSync(`${part}.got`);
   server.serve('/noteless', { content });
   expect(await run('/noteless')).toEqual({ code: 0, words: '' });
   expectWhole();
@@ -261,18 +254,18 @@ test('a shorter partial file without a control file is removed', async () => {
 });
 
 test.each(['', 'junk', Buffer.alloc(200)])(
-  'an unreadable control file is removed with its partial file: %#',
+  'an unreadable list of ranges is removed with its partial file: %#',
   async (note) => {
     server.serve('/unreadable', { content, rate: inSeconds(5) });
     await cutOff('/unreadable', content.length / 4);
-    writeFileSync(`${part}.aria2`, note);
+    writeFileSync(`${part}.got`, note);
     server.serve('/unreadable', { content });
     expect((await run('/unreadable')).code).toBe(0);
     expectWhole();
   },
 );
 
-test('a control file without its partial file is removed', async () => {
+test('a list of ranges without its partial file is removed', async () => {
   server.serve('/partless', { content, rate: inSeconds(5) });
   await cutOff('/partless', content.length / 4);
   rmSync(part);
@@ -293,17 +286,16 @@ test('a server without ranges that closes the connection is asked for the whole 
   expectWhole();
 });
 
-test.each([
-  [1, 'curl exit code (?:18|33), HTTP 200'],
-  [connections, 'aria2c exit code 8, HTTP 200'],
-])(
+test.each([1, connections])(
   'a server without ranges that always closes the connection is given up by %i connections',
-  async (count, how) => {
+  async (count) => {
     server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
     const { code, words } = await run('/never', { connections: count });
     expect(code).toBe(1);
     const [, at] =
-      new RegExp(`/never breaks off at (\\d+) of ${content.length} bytes \\(${how}\\)\n$`).exec(words) ?? [];
+      new RegExp(
+        `/never breaks off at (\\d+) of ${content.length} bytes, again and again, and its server sends it from the beginning only\n$`,
+      ).exec(words) ?? [];
     expect(Number(at)).toBeGreaterThan(0);
   },
 );
@@ -331,8 +323,7 @@ test.each([404, 401, 403, 410])('%i is reported at once', async (status) => {
   const { code, words } = await run(`/${status}`);
   expect(code).toBe(1);
   expect(words).toMatch(new RegExp(`^${server.url(`/${status}`)} answers ${status}\n$`));
-  // Once by aria2, and once by curl for the status.
-  expect(server.asked(`/${status}`)).toHaveLength(2);
+  expect(server.asked(`/${status}`).length).toBeLessThanOrEqual(connections);
 });
 
 test('an address that looks like a reply of a server is not one', async () => {
@@ -367,11 +358,17 @@ test.each(
     const address = `/busy-${count}-${encodeURIComponent(header)}`;
     server.serve(address, {
       content,
-      failing: { status: 429, times: 4, headers: { 'retry-after': header } },
+      // Each connection is told so four times.
+      failing: { status: 429, times: 4 * count, headers: { 'retry-after': header } },
     });
     const noting = { 'sleep "$pause"': `echo "$pause" >>${join(folder, 'data', 'pauses')}` };
     expect((await run(address, { connections: count, instead: noting })).code).toBe(0);
-    expect(readFileSync(join(folder, 'data', 'pauses'), 'utf8').split('\n')[1]).toBe(pause);
+    const pauses = readFileSync(join(folder, 'data', 'pauses'), 'utf8')
+      .trim()
+      .split('\n');
+    expect(pauses.slice(1)).toContain(pause);
+    // The attempts alone ask for at most nine.
+    expect(Math.max(...pauses.map(Number))).toBeLessThanOrEqual(Math.max(9, Number(pause)));
     rmSync(join(folder, 'data', 'pauses'));
     expectWhole();
   },
@@ -381,30 +378,27 @@ test('a server that keeps failing is given up after ten attempts', async () => {
   server.serve('/failing', { content, failing: { status: 500, times: 1e9 } });
   const { code, words } = await run('/failing');
   expect(code).toBe(1);
-  expect(words).toContain(
-    `/failing breaks off at 0 of ${content.length} bytes (aria2c exit code 22, HTTP 500)\n`,
-  );
-  expect(server.asked('/failing')).toHaveLength(20);
+  expect(words).toContain(` of ${content.length} bytes: The requested URL returned error: 500 (HTTP 500)\n`);
+  expect(server.asked('/failing').length).toBeLessThanOrEqual(10 * connections);
 });
 
 test('a server that does not answer at all is given up after ten attempts', async () => {
   const { code, words } = await run('', { url: 'http://127.0.0.1:1/nobody' });
   expect(code).toBe(1);
-  expect(words).toContain('curl: (7) Failed to connect to 127.0.0.1 port 1');
-  expect(words).toContain(
-    '/nobody breaks off at 0 of an unknown number of bytes (aria2c exit code 1, HTTP 000)\n',
+  expect(words).toMatch(
+    /\/nobody breaks off at 0 of an unknown number of bytes: Failed to connect to 127.0.0.1 port 1.* \(HTTP 000\)\n$/,
   );
 });
 
 test('a connection that becomes silent is opened again', async () => {
   server.serve('/silence', { content, breaking: { times: 2, how: 'silence' } });
-  expect((await run('/silence', { instead: { '--timeout=60': '--timeout=2' } })).code).toBe(0);
+  expect((await run('/silence', { instead: { '--speed-time 60': '--speed-time 2' } })).code).toBe(0);
   expectWhole();
 });
 
 test('silence on all connections is one attempt, and the next one continues', async () => {
   server.serve('/silent', { content, breaking: { times: 2 * connections, how: 'silence' } });
-  expect((await run('/silent', { instead: { '--timeout=60': '--timeout=1' } })).code).toBe(0);
+  expect((await run('/silent', { instead: { '--speed-time 60': '--speed-time 1' } })).code).toBe(0);
   expectWhole();
   expect(server.sent('/silent')).toBeLessThan(1.5 * content.length);
 });
@@ -412,13 +406,12 @@ test('silence on all connections is one attempt, and the next one continues', as
 test('a server that stays silent is given up', async () => {
   server.serve('/mute', { content, breaking: { times: 1e9, how: 'mute' } });
   const mute = {
-    '--timeout=60': '--timeout=1',
-    '--max-time 30': '--max-time 1',
-    '"$tries" -lt 10': '"$tries" -lt 2',
+    '--speed-time 60': '--speed-time 1',
+    '"$tries" -ge 10': '"$tries" -ge 2',
   };
   const { code, words } = await run('/mute', { instead: mute });
   expect(code).toBe(1);
-  expect(words).toMatch(/\/mute breaks off at 0 of \d+ bytes \(aria2c exit code \d+, HTTP \d+\)\n$/);
+  expect(words).toMatch(/\/mute breaks off at \d+ of \d+ bytes: Operation too slow.* \(HTTP \d+\)\n$/);
 });
 
 test('a wrong SHA-256 is reported with both hashes, and the file is not put in place', async () => {
@@ -477,13 +470,13 @@ test.each([1, connections])(
     // Other programs write there, too: there was space during the check.
     writeFileSync(join(folder, 'bin', 'df'), '#!/bin/sh\necho Avail\necho 999999999\n', { mode: 0o755 });
     const script = {
-      'set -u\n': `set -u\nmount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n`,
+      ': "${url:?}"': `mount -t tmpfs -o size=3m tmpfs ${join(folder, 'data')} || exit 99\n: "\${url:?}"`,
     };
     const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}` };
     const { code, words } = await run('/full', { instead: script, env, alone: true, connections: count });
     expect(code).toBe(1);
     expect(words).toMatch(
-      /(?:^|\n)not enough room in .*\/data for http:.*\/full: it is full at \d+ of \d+ bytes\n$/,
+      /^there is no room in .*\/data for http:.*\/full: it is full\. The next run goes on\n$/,
     );
     expect(words.match(/it is full/g)).toHaveLength(1);
   },
@@ -530,14 +523,14 @@ test.each([1, connections])(
   'the query of an address is in no argument list, message or readable file, by %i connections',
   async (count) => {
     const address = '/signed?X-Amz-Signature=5ec2e7';
-    const { env, noted } = noting('curl', 'aria2c');
+    const { env, noted } = noting('curl');
     server.serve(address, { content, rate: inSeconds(5) });
     const child = begin(address, { connections: count, env });
     await until(() => existsSync(part) && statSync(part).size > 0);
     expect(statSync(`${part}.of`).mode & 0o777).toBe(0o600);
     await kill(child);
     expect(noted()).toMatch(/^curl .*--head/m);
-    expect(noted()).toMatch(count === 1 ? /^curl .*--output/m : /^aria2c .*--dir/m);
+    expect(noted()).toMatch(count === 1 ? /--speed-limit/ : /--range \d+-\d+/);
     server.serve(address, { content, failing: { status: 404, times: 1e9 } });
     const missing = await run(address, { connections: count, env });
     expect(missing.words).toContain(`${server.url('/signed')} answers 404\n`);
@@ -559,16 +552,13 @@ test('redirects are followed', async () => {
 
 test('settings and passwords of the user are not read', async () => {
   const home = join(folder, 'data', 'home');
-  mkdirSync(join(home, '.config', 'aria2'), { recursive: true });
-  mkdirSync(join(home, '.aria2'));
-  for (const file of ['.config/aria2/aria2.conf', '.aria2/aria2.conf']) {
-    writeFileSync(join(home, file), 'header=X-Of-The-User: yes\n');
-  }
+  mkdirSync(home);
+  writeFileSync(join(home, '.curlrc'), 'header = "X-Of-The-User: yes"\n');
   writeFileSync(join(home, '.netrc'), 'machine 127.0.0.1 login somebody password something\n', {
     mode: 0o600,
   });
   server.serve('/plain', { content });
-  expect((await run('/plain', { env: { HOME: home, XDG_CONFIG_HOME: join(home, '.config') } })).code).toBe(0);
+  expect((await run('/plain', { env: { HOME: home } })).code).toBe(0);
   for (const { headers } of server.asked('/plain')) {
     expect(headers).not.toHaveProperty('x-of-the-user');
     expect(headers).not.toHaveProperty('authorization');
@@ -589,9 +579,7 @@ test.each(
 test('an address that begins with a dash is not an option', async () => {
   const { code, words } = await run('', { url: '--version' });
   expect(code).toBe(1);
-  expect(words).toMatch(
-    /--version breaks off at 0 of an unknown number of bytes \(aria2c exit code 0, HTTP \d+\)\n$/,
-  );
+  expect(words).toMatch(/--version breaks off at 0 of an unknown number of bytes: .* \(HTTP 000\)\n$/);
 });
 
 test.each([
@@ -612,17 +600,14 @@ test.each([
   const address = `/${first}-then-${then}`;
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
   await cutOff(address, content.length / 10, { connections: first });
-  expect(existsSync(`${part}.aria2`)).toBe(first > 1);
+  expect(existsSync(`${part}.got`)).toBe(first > 1);
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
-  await cutOff(address, content.length / 10, { connections: then });
+  await cutOff(address, content.length / 10, { connections: then }, 3500);
   server.serve(address, { content, etag: '"1"' });
   const before = server.asked(address).length;
   expect(await run(address, { connections: then })).toEqual({ code: 0, words: '' });
   expectWhole();
-  // The third download continued the second one: in the middle of a piece, and not at its
-  // beginning.
-  const starts = server.asked(address).slice(before);
-  expect(starts.some(({ range }) => Number(/=(\d+)-/.exec(range ?? '')?.[1] ?? 0) % megabyte !== 0)).toBe(
-    true,
-  );
+  // The third download continued the second one.
+  const fetched = server.asked(address).slice(before);
+  expect(fetched.reduce((sum, { sent }) => sum + sent, 0)).toBeLessThan(content.length);
 });

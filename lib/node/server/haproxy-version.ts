@@ -13,16 +13,19 @@ const tooOld: Readonly<Record<string, string>> = { 'ubuntu 22.04': '2.4' };
 
 /**
  * The installed HAProxy, else the one that the package manager would install, is new enough for a
- * gateway. Without package lists that is the distribution's own.
+ * gateway, or for several providers of layer 1. Without package lists that is the distribution's own.
  */
-export function haproxyIsNewEnough({ id, version, title }: Facts['distribution']): Resource {
+export function haproxyIsNewEnough(
+  { id, version, title }: Facts['distribution'],
+  purpose = 'the gateway',
+): Resource {
   const judge = (found: string, where: string) => {
     const number = /^(?:\d+:)?(\d+\.\d+(?:\.\d+)?)/.exec(found)?.[1] ?? found;
     // By numbers: 2.10 is later than 2.9.
     const isEnough = number.localeCompare(lowest, 'en', { numeric: true }) >= 0;
     return isEnough ? ok : drift(`${title} has HAProxy ${number}${where}`);
   };
-  return expectation(`HAProxy ${lowest} or later is available for the gateway`, {
+  return expectation(`HAProxy ${lowest} or later is available for ${purpose}`, {
     async check(host) {
       const [{ installed, version: present }, candidates] = await Promise.all([
         host.package('haproxy'),
@@ -34,6 +37,6 @@ export function haproxyIsNewEnough({ id, version, title }: Facts['distribution']
       const usual = tooOld[`${id} ${version}`];
       return usual === undefined ? ok : judge(usual, ' (no package list of the host has it yet)');
     },
-    hint: `use a host with Debian 12 or 13 or Ubuntu 24.04 for the gateway, or install a package haproxy of ${lowest} or later`,
+    hint: `use a host with Debian 12 or 13 or Ubuntu 24.04 for ${purpose}, or install a package haproxy of ${lowest} or later`,
   });
 }

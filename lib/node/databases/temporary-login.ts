@@ -1,0 +1,224 @@
+import type { Reader, SqlTarget } from '../../engine/host/host.ts';
+import { command, type Step } from '../../engine/host/step.ts';
+import { eventually } from '../../engine/resource/job/eventually.ts';
+import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import type { Variables } from '../variables/variables.ts';
+import {
+  type Answer,
+  answersOf,
+  type Deployment,
+  formerLogins,
+  type Login,
+  loginsOf,
+  wordsOf,
+} from './log-in.ts';
+import { sqlLiteral } from './postgres.ts';
+
+/**
+ * PostgreSQL keeps one password for a role. So that no server is without a valid one while they
+ * change one after the other, each role gets a second login for that time, with the new password
+ * and the same rights (docs/reasons.md has what was rejected).
+ */
+export const temporaryUser = (of: Login['of']): string => `rpc_node_${of}_next`;
+
+/** The effects in a plan, in the words of `changes` and `follows`. */
+const begun = 'temporary logins';
+
+/** Whether the inventory has a password from before a rotation. */
+export function hasFormer({ credentials }: Pick<Variables, 'credentials'>): boolean {
+  return Object.values(credentials).some(({ password }) => password.former !== undefined);
+}
+
+/** A login by the temporary role. */
+function temporaryOf(login: Login): Login {
+  return { ...login, credentials: { ...login.credentials, user: temporaryUser(login.of) } };
+}
+
+/**
+ * The logins whose password has to be changed: the server refuses the new one, and accepts the one
+ * from before the rotation. None where it does not answer.
+ */
+export async function beingChanged(
+  host: Reader,
+  deployment: Deployment,
+  of: readonly Login['of'][],
+): Promise<readonly Login[]> {
+  const logins = loginsOf(deployment).filter(
+    (login) => of.includes(login.of) && login.credentials.password.former,
+  );
+  if (logins.length === 0) return [];
+  const answers = await answersOf(host, [...logins, ...formerLogins(logins)], deployment.vars);
+  const isRefused = (answer: Answer | undefined) => typeof answer === 'object' && 'refusal' in answer;
+  return logins.filter((_, at) => isRefused(answers?.[at]) && answers?.[logins.length + at] === 'accepted');
+}
+
+/** SQL that no log of the server shows. Any database of the server will do. */
+function secretly(target: SqlTarget, statements: readonly string[]): Step {
+  const sql = [
+    "set log_statement = 'none';",
+    'set log_min_duration_statement = -1;',
+    "set log_min_error_statement = 'panic';",
+    'begin;',
+    ...statements,
+    'commit;',
+    '',
+  ].join('\n');
+  return command({ stdin: new Secret(sql) })`
+    docker exec -i ${target.container} psql -XAtq -v ON_ERROR_STOP=1 -U ${target.user} -d ${target.database}`;
+}
+
+/** An SQL identifier. */
+const name = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+/**
+ * A second login of a role: a member of the role that becomes it at once, so that all that it makes
+ * belongs to the role, with the settings of the role.
+ */
+function beginning({ of, credentials: { user, password } }: Login): string {
+  const other = temporaryUser(of);
+  const owner = sqlLiteral(user);
+  return `select 'create role ${other}' where not exists (select 1 from pg_roles where rolname = '${other}') \\gexec
+alter role ${other} login password ${sqlLiteral(password.reveal())};
+grant ${name(user)} to ${other};
+-- A list is kept as it is written in SQL.
+select format(case when setting ^@ 'search_path=' then 'alter role %s set %I = %s' else 'alter role %s set %I = %L' end,
+    '${other}', split_part(setting, '=', 1), substr(setting, strpos(setting, '=') + 1))
+  from pg_db_role_setting s join pg_roles r on r.oid = s.setrole, unnest(setconfig) setting
+  where r.rolname = ${owner} \\gexec
+alter role ${other} set role = ${owner};`;
+}
+
+/** The databases have the temporary logins of the roles whose passwords have to be changed. */
+export function temporaryLoginsAreThere(
+  deployment: Deployment,
+  of: readonly Login['of'][],
+  target: SqlTarget,
+): Resource {
+  return {
+    name: `${of.join(' and ')} database have a second login with the new password`,
+    changes: () => [begun],
+    async check(host) {
+      const changing = await beingChanged(host, deployment, of);
+      if (changing.length === 0) return ok;
+      const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
+      const missing = changing.filter((_, at) => answers?.[at] !== 'accepted');
+      if (missing.length === 0) return ok;
+      const differences = missing.map((login) => ({
+        what: `second login of ${login.credentials.user}`,
+        was: 'absent',
+        wanted: temporaryUser(login.of),
+      }));
+      return drift(differences, [secretly(target, missing.map(beginning))]);
+    },
+  };
+}
+
+/** A host can use the temporary logins, also where a replica gets them a moment later. */
+export function temporaryLoginsAreAccepted(deployment: Deployment, of: readonly Login['of'][]): Resource {
+  const check = async (host: Reader) => {
+    const changing = await beingChanged(host, deployment, of);
+    if (changing.length === 0) return ok;
+    const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
+    return answers?.every((answer) => answer === 'accepted')
+      ? ok
+      : unknownUntil(`the second login of the ${of.join(' and ')} database is accepted here`);
+  };
+  const hint = 'a replica gets it with the log of the server: see status.mjs';
+  return eventually('the second logins are accepted', check, { seconds: 120, hint });
+}
+
+/** The roles have the new passwords. Nobody logs in as them by now. */
+export function passwordsAreChanged(
+  deployment: Deployment,
+  of: readonly Login['of'][],
+  target: SqlTarget,
+): Resource {
+  return {
+    name: `${of.join(' and ')} database have the new passwords`,
+    async check(host) {
+      const changing = await beingChanged(host, deployment, of);
+      if (changing.length === 0) return ok;
+      const differences = changing.map(({ credentials: { user } }) => ({
+        what: `password of ${user}`,
+        was: 'the former one',
+        wanted: 'the new one',
+      }));
+      const statements = changing.map(
+        ({ credentials: { user, password } }) =>
+          `alter role ${name(user)} password ${sqlLiteral(password.reveal())};`,
+      );
+      return drift(differences, [secretly(target, statements)]);
+    },
+  };
+}
+
+/** A host can log in with the new passwords, also where a replica gets them a moment later. */
+export function newPasswordsAreAccepted(deployment: Deployment, of: readonly Login['of'][]): Resource {
+  const check = async (host: Reader) => {
+    const changing = await beingChanged(host, deployment, of);
+    return changing.length === 0 ? ok : unknownUntil(`${wordsOf(changing)} is changed`);
+  };
+  const hint = 'a replica gets it with the log of the server: see status.mjs';
+  return eventually('the new passwords are accepted', check, { seconds: 120, hint });
+}
+
+/**
+ * The temporary logins of a database container that are left, by their names; none where it does
+ * not answer.
+ */
+export async function temporaryLoginsOn(host: Reader, target: SqlTarget): Promise<readonly string[]> {
+  const query = "select rolname from pg_roles where rolname ^@ 'rpc_node_' and rolname ~ '_next$' order by 1";
+  const answer = await host.sql(target, query);
+  return answer.ok ? answer.rows.flatMap(([role]) => role ?? []) : [];
+}
+
+/**
+ * No temporary login is left.
+ *
+ * @param isOver whether every server that may use one is part of the run
+ */
+export function temporaryLoginsAreGone(
+  deployment: Deployment,
+  of: readonly Login['of'][],
+  target: SqlTarget,
+  isOver: boolean,
+): Resource {
+  return {
+    name: `${of.join(' and ')} database have no second login`,
+    follows: [{ what: begun, effect: 'is checked again', certain: true }],
+    async check(host) {
+      const [left, changing] = await Promise.all([
+        temporaryLoginsOn(host, target),
+        beingChanged(host, deployment, of),
+      ]);
+      if (left.length === 0 || changing.length > 0 || !isOver) return ok;
+      const differences = left.map((role) => ({ what: role, was: 'may log in', wanted: 'absent' }));
+      return drift(differences, [
+        secretly(
+          target,
+          left.map((role) => `drop role ${name(role)};`),
+        ),
+      ]);
+    },
+  };
+}
+
+/** Reminds the operator of former passwords that no database has any more. */
+export function formerPasswordsAreGone(deployment: Deployment, isOver: boolean): readonly Resource[] {
+  if (!hasFormer(deployment.vars) || !isOver) return [];
+  const logins = loginsOf(deployment);
+  return [
+    expectation('the file of secrets has no former passwords', {
+      severity: 'should',
+      check: async (host) => {
+        const answers = await answersOf(host, [...logins, ...logins.map(temporaryOf)], deployment.vars);
+        const isDone = logins.every(
+          (_, at) => answers?.[at] === 'accepted' && answers[logins.length + at] !== 'accepted',
+        );
+        return isDone ? drift('every server uses the new passwords, and the former ones are kept') : ok;
+      },
+      hint: 'when this run has converged, remove them: secrets.mjs rotate --done',
+    }),
+  ];
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { Output } from '../../engine/host/output.ts';
+import { shell } from '../../engine/host/shell.ts';
+import { describeVerdict } from '../../engine/resource/resource.ts';
+import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import type { Variables } from '../variables/variables.ts';
+import { snapshotIsUploaded } from './uploaded.ts';
+
+const storage = {
+  endpoint: 'https://storage.example',
+  region: 'eu-1',
+  path_style: true,
+  access_key: new Secret('AKIAEXAMPLE'),
+  secret_key: new Secret('very/Secret'),
+};
+const vars = { paths: { data: '/data' }, snapshot: { connections: 1 } } as Variables;
+const folder = '/data/snapshot-to-send/snapshots/today';
+
+/** What a resource says of a storage with these names, on a host that has these files. */
+async function said(word: string, names: Output, files: readonly string[] = []): Promise<string> {
+  const resource = snapshotIsUploaded({ vars }, storage, 's3://snapshots/today', () => []).find(({ name }) =>
+    name.includes(word),
+  );
+  const host = fakeHost([], {
+    $: shell(async () => names),
+    stat: async (path) => (files.includes(path) ? { ...rootsFile, type: 'directory' } : undefined),
+  });
+  if (!resource) throw new Error(`nothing is called ${word}`);
+  return describeVerdict(await resource.check(host));
+}
+const names = (...all: readonly string[]) => new Output(0, Buffer.from(all.join('\n')), '');
+
+test('a snapshot is sent when its manifest is in the storage, and nothing is left on the host', async () => {
+  const sent = names('piece-000000.tar.zst', 'manifest.json');
+  expect(await said('snapshot is in', sent)).toBe('ok');
+  expect(await said('snapshot is in', sent, [`${folder}.sent`])).toBe(`${folder} is still there`);
+  expect(await said('snapshot is in', names('piece-000000.tar.zst'))).toBe(
+    'snapshot: absent -> s3://snapshots/today/manifest.json',
+  );
+});
+
+test('pieces without a manifest are those of this host only while it sends them', async () => {
+  const half = names('piece-000000.tar.zst');
+  expect(await said('is free', half, [`${folder}/.upload`])).toBe('ok');
+  expect(await said('is free', half)).toBe(
+    's3://snapshots/today holds piece-000000.tar.zst, which is not of a snapshot that this host sends',
+  );
+});
+
+test('without curl the storage is asked later', async () => {
+  const without = new Output(3, Buffer.alloc(0), 'curl is not installed\n');
+  expect(await said('is free', without)).toContain('curl is installed');
+});

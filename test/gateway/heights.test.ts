@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { gatewayContext, ports, rpcPorts } from './fleet.ts';
+import { type Gateway, get, startGateway, until } from './gateway.ts';
+import { type RpcHost, rpcHost } from './rpc-host.ts';
+
+const names = ['rpc-1', 'rpc-2', 'rpc-3'];
+const question = { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] };
+
+describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
+  let hosts: RpcHost[];
+  let gateway: Gateway;
+  const named = (name: string) => hosts.find((host) => host.name === name) as RpcHost;
+  const heightOf = async (agent: Agent) => {
+    const { status, text } = await get({ port: ports.http, body: question, agent });
+    expect(status, text).toBe(200);
+    return Number(JSON.parse(text).result);
+  };
+
+  const contextOf = (most_behind: number) =>
+    gatewayContext(Object.fromEntries(names.map((name, at) => [name, { address: `127.0.7.${at + 1}` }])), {
+      most_behind,
+    });
+  /** The host of the client at 127.0.0.1. */
+  const ownHost = async () => {
+    const { text } = await get({ port: ports.http, body: { ...question, method: 'who' } });
+    return JSON.parse(text).result.host as string;
+  };
+  const serves = async (name: string) =>
+    (await gateway.fleet()).hosts.some(({ host, serves: does }) => host === name && does);
+
+  beforeEach(async () => {
+    hosts = names.map((name, at) => rpcHost(name, `127.0.7.${at + 1}`, rpcPorts));
+    await Promise.all(hosts.map((host) => host.start()));
+    gateway = await startGateway(await contextOf(5));
+  });
+  afterEach(async () => {
+    await gateway?.kill();
+    await Promise.all(hosts.map((host) => host.kill()));
+  });
+
+  test('many clients of one address see no lower height while hosts take turns, and none waits for long', async () => {
+    let top = 1000;
+    const growth = setInterval(() => {
+      top += 1;
+      for (const [at, host] of hosts.entries()) {
+        const height = top;
+        setTimeout(() => {
+          host.height = Math.max(host.height, height);
+        }, at * 120);
+      }
+    }, 500);
+    let running = true;
+    const lower: string[] = [];
+    const times: number[] = [];
+    const rest: number[] = [];
+    let isTurn = false;
+    const load = Array.from({ length: 50 }, async (_, client) => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      let highest = 0;
+      while (running) {
+        const started = performance.now();
+        const height = await heightOf(agent);
+        (isTurn ? times : rest).push(performance.now() - started);
+        if (height < highest) lower.push(`${client}: ${highest}, then ${height}`);
+        highest = Math.max(highest, height);
+        await sleep(250);
+      }
+      agent.destroy();
+    });
+    for (let round = 0; round < 8; round += 1) {
+      const name = await ownHost();
+      await sleep(1000);
+      isTurn = true;
+      await gateway.drain(name, 'its turn in a run');
+      await sleep(2000);
+      isTurn = false;
+      await gateway.undrain(name);
+      await until(
+        async () => (await gateway.fleet()).hosts.every(({ serves }) => serves),
+        `${name} is back`,
+        30,
+      );
+    }
+    clearInterval(growth);
+    running = false;
+    await Promise.all(load);
+    const at = (list: number[], share: number) =>
+      list.sort((one, other) => one - other)[Math.floor(list.length * share)] ?? 0;
+    expect(lower).toEqual([]);
+    // Milliseconds. A round of questions is each second: nobody waits for the next one.
+    expect(at(times, 0.99)).toBeLessThan(at(rest, 0.99) + 250);
+  });
+
+  test('where two hosts answer a client at the same time, the lower height is not the later one', async () => {
+    // Requests that are on their way while their host leaves go to different hosts: the client then
+    // has one of them, and was shown the height of another.
+    const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+    const lower: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const had = await ownHost();
+      for (const host of hosts) host.height = 1000 + 10 * round;
+      await sleep(1200);
+      await gateway.drain(had, 'test');
+      await until(async () => !(await serves(had)), 'it is out');
+      const others = names.filter((name) => name !== had);
+      // Not asked yet by the gateway: both are at the height of before there.
+      named(others[round % 2] ?? '').height += 2;
+      let highest = 0;
+      for (let wave = 0; wave < 3; wave += 1) {
+        const heights = await Promise.all(Array.from({ length: 20 }, () => heightOf(agent)));
+        const lowest = Math.min(...heights);
+        if (wave > 0 && lowest < highest) lower.push(`round ${round}: ${highest}, then ${lowest}`);
+        highest = Math.max(highest, ...heights);
+      }
+      named(others[(round + 1) % 2] ?? '').height += 2;
+      await gateway.undrain(had);
+      await until(async () => (await gateway.fleet()).hosts.every(({ serves }) => serves), 'all serve', 30);
+    }
+    agent.destroy();
+    expect(lower).toEqual([]);
+  });
+
+  test('a request on a connection from before a reload shows no lower height', async () => {
+    const agents = Array.from({ length: 12 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const ask = (agent: Agent, client: number, method = 'eth_blockNumber') =>
+      get({ port: ports.http, body: { ...question, method }, agent, from: `127.0.8.${client + 1}` });
+    await Promise.all(agents.map((agent, client) => ask(agent, client)));
+    await gateway.reload(await contextOf(6));
+    await sleep(2500);
+    // Only one host has the newest block, and the gateway has not asked it yet.
+    const ahead = named('rpc-2');
+    await until(async () => (await gateway.fleet()).hosts.every(({ serves: does }) => does), 'all serve', 30);
+    ahead.height += 2;
+    const answers = await Promise.all(agents.map((agent, client) => ask(agent, client)));
+    expect(answers.map(({ text }) => Number(JSON.parse(text).result))).toEqual(
+      agents.map(() => ahead.height),
+    );
+    for (const agent of agents) agent.destroy();
+  });
+
+  test('where the chain itself has gone back, clients get its height after a time', async () => {
+    const agent = new Agent({ keepAlive: true });
+    expect(await heightOf(agent)).toBe(1000);
+    for (const host of hosts) host.height = 990;
+    const started = performance.now();
+    await until(async () => (await heightOf(agent)) === 990, 'the client gets the height of the chain', 20);
+    expect(performance.now() - started).toBeLessThan(8000);
+    const again = performance.now();
+    expect(await heightOf(agent)).toBe(990);
+    expect(performance.now() - again).toBeLessThan(1000);
+    agent.destroy();
+  });
+});

@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '../../lab/layout.mjs';
+import { installMissing } from '../install-missing.ts';
+
+/** Debian 12's Go. */
+const go = '/usr/lib/go-1.19/bin/go';
+const folder = join(projectRoot, 'test/protocol/client');
+
+/**
+ * Builds the client of real libraries (test/protocol/client) by Debian's Go, from the Go modules
+ * of go.sum. Needs root, and the network when it runs for the first time.
+ *
+ * @returns the path of the program; undefined where Go's module proxy cannot be reached
+ */
+export function buildClient(): string | undefined {
+  installMissing([
+    [go, 'golang-1.19-go'],
+    ['/etc/ssl/certs/ca-certificates.crt', 'ca-certificates'],
+  ]);
+  const built = join(projectRoot, '.lab/protocol/client');
+  mkdirSync(join(projectRoot, '.lab/protocol'), { recursive: true });
+  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };
+  try {
+    execFileSync(go, ['build', '-o', built, '.'], { cwd: folder, env, stdio: 'pipe' });
+  } catch (error) {
+    // Go says so of a module that it cannot fetch; all else is a fault of ours.
+    if (/ (dial tcp|i\/o timeout|TLS handshake timeout)/.test(String(error))) return undefined;
+    throw error;
+  }
+  return built;
+}
