@@ -3,6 +3,10 @@
 // moment, or the files of their server in pieces, and a manifest (docs/data.md).
 import { play, playbook, roles, runPlaybook } from '../lib/start/playbook.mjs';
 
+// The first of these groups that has a host is the source of a physical snapshot: the less its host
+// serves, the earlier.
+const sources = ['replica', 'backup', 'database'];
+
 await runPlaybook(
   playbook(
     'snapshot',
@@ -21,13 +25,25 @@ await runPlaybook(
           },
         },
         physical: {
-          help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. On the Database+Sync server, or on a replica that --to names',
+          help: 'copy the files of the database server, in pieces: a deployment starts from them at the\nspeed of its disk. Taken on a replica where there is one, else on the backup host, else on the\nDatabase+Sync server',
+        },
+        from: {
+          value: 'HOST',
+          completes: 'host',
+          group: sources.join(','),
+          help: 'with --physical, take it on this replica, backup host or Database+Sync server',
         },
         publish: {
           help: 'with --physical, for others: without roles, passwords and settings of this deployment',
         },
       },
-      limit: ({ to = '' }) => /^([\w.-]+):(\/[^/]|s3:)/.exec(to)?.[1] ?? 'database',
+      limit: ({ to = '', from, physical }, hosts) => {
+        const [, named] = /^([\w.-]+):(?:\/[^/]|s3:)/.exec(to) ?? [];
+        if (named !== undefined) return named;
+        if (from !== undefined || physical === undefined) return from ?? 'database';
+        const [first] = sources.flatMap((group) => hosts.filter(({ groups }) => groups.includes(group)));
+        return first?.name ?? 'database';
+      },
     },
   ),
 );

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Changes } from '../lib/node/testing/lab-deployment.ts';
+import { writeLabDeployment } from '../lib/node/testing/written-lab-deployment.ts';
+import { folderForTest } from '../test/deploy/lab-inventory.ts';
 import { runPlaybook } from '../test/deploy/playbook.ts';
 
 const mistakes: readonly (readonly [string, readonly string[], string])[] = [
@@ -12,6 +15,11 @@ const mistakes: readonly (readonly [string, readonly string[], string])[] = [
   ['switch', [], '--to is missing\n'],
   ['switch', ['--to', 'rpc-1'], '--to: lab-fleet has no host "rpc-1" in group database\n  known: db-1\n'],
   ['rewind', ['--to', 'latest'], '--to latest: must be the number of a block\n'],
+  [
+    'snapshot',
+    ['--physical', '--to', '/data/s', '--from', 'rpc-1'],
+    '--from: lab-fleet has no host "rpc-1" in group replica or backup or database\n  known: db-1\n',
+  ],
   ['remove', ['--host', 'rpc-7'], '--host: lab-fleet has no host "rpc-7" in group rpc'],
 ];
 
@@ -31,3 +39,31 @@ test.each(['drain', 'restart', 'remove'])(
     expect(stdout).toContain(`npx zx playbooks/${name}.mjs --${option} NAME --inventory mainnet --check\n`);
   },
 );
+
+const replica: Changes = [
+  [['groups', 'replica'], { 'replica-1': { address: '172.30.77.40' } }],
+  [['vars', 'replica'], { password: 'env:OTHER_PASSWORD' }],
+];
+const backup: Changes = [
+  [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
+  [['vars', 'backup'], { password: 'env:OTHER_PASSWORD' }],
+];
+
+test.each([
+  ['the Database+Sync server, where there is nothing else', [], [], 'db-1'],
+  ['a replica, also where there is a backup host', [...replica, ...backup], [], 'replica-1'],
+  ['the backup host, where there is no replica', backup, [], 'backup-1'],
+  ['the host that --from names', [...replica, ...backup], ['--from', 'backup-1'], 'backup-1'],
+  ['a replica, for a storage', replica, ['--to', 's3://snapshots/today'], 'replica-1'],
+  ['the host that --to names, for a storage', replica, ['--to', 'db-1:s3://snapshots/today'], 'db-1'],
+])('a physical snapshot is taken on %s', async (_, changes, args, host) => {
+  process.env.OTHER_PASSWORD = 'other.Pw~4x';
+  const inventory = writeLabDeployment(await folderForTest(), changes);
+  const to = args.includes('--to') ? [] : ['--to', '/data/s'];
+  const words = ['--physical', '--list-hosts', ...to, ...args];
+  const { exitCode, stdout, stderr } = await runPlaybook('snapshot', '-i', inventory, ...words);
+  expect(exitCode, stderr).toBe(0);
+  expect(stdout.split('\n').filter((line) => /^\w/.test(line))).toEqual([
+    expect.stringMatching(new RegExp(`^${host}\\b`)),
+  ]);
+});

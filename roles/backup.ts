@@ -3,7 +3,7 @@ import { role } from '../lib/engine/resource/role.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
-import { barmanFile, passwordsOfBarman, recoveryConf } from '../lib/node/backup/settings.ts';
+import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
@@ -28,7 +28,7 @@ export default role<Variables>('backup', (context) => {
     file('/var/lib/barman/.pgpass').content(passwordsOfBarman(vars)).owner('barman').group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     ...backupPrograms(),
-    recoveryConf(context),
+    recoverySettings(context),
     dockerImage(vars.images.database),
     baseBackupIsThere(context),
     ...backupSchedules(context),

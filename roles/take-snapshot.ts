@@ -1,4 +1,5 @@
 import { role } from '../lib/engine/resource/role.ts';
+import { recoveryConf, recoveryProgram } from '../lib/node/backup/programs.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
 import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
 import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
@@ -14,8 +15,11 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 export default role<Variables>('take-snapshot', (context) => {
   const folder = askedFolder(context);
   if (folder === undefined) return [];
-  const take = context.given.physical === undefined ? snapshotIsTaken : physicalSnapshotIsTaken;
+  const recovery = { program: recoveryProgram, settings: recoveryConf };
+  const take = (own: string, before?: string) =>
+    context.given.physical === undefined
+      ? snapshotIsTaken(context, own, before)
+      : physicalSnapshotIsTaken(context, own, recovery, before);
   const { s3 } = context.vars.snapshot;
-  if (!s3 || !isOfStorage(folder)) return take(context, folder);
-  return snapshotIsUploaded(context, s3, folder, (own, before) => take(context, own, before));
+  return s3 && isOfStorage(folder) ? snapshotIsUploaded(context, s3, folder, take) : take(folder);
 });

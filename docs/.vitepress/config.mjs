@@ -79,6 +79,7 @@ export default defineConfig({
           page('Results of the benchmark', '/benchmark-results'),
           page('What a gateway costs', '/gateway-cost'),
           page('What backups cost', '/backup-cost'),
+          page('How fast data comes', '/data-speed'),
         ],
       },
       {

@@ -21,7 +21,8 @@ copy_sql() {
     --username="$user" --dbname="$database" --set=state_user="$STATE_USER" --set=prover_user="$PROVER_USER" "$@"
 }
 
-# Starts the server of the copy on a socket alone, with the configuration of a new server of its image, and replays its log.
+# Starts the server of the copy on a socket alone, with the configuration of a new server of its image, and replays its log. With the argument
+# newest it follows all timelines in the log to the end of the newest one, as the copy of a repository needs.
 start_copy() {
   # shellcheck disable=SC2016 # it is for the shell in the container
   in_copy sh -euc '
@@ -32,11 +33,22 @@ start_copy() {
     rm -rf /copy/run/fresh postmaster.pid standby.signal recovery.signal backup_manifest pg_replslot/* log
     echo "host all all all scram-sha-256" >>pg_hba.conf
     : >postgresql.auto.conf
-  ' || fail "the configuration of a new server cannot be made in a container of $IMAGE"
+    if [ "$1" = newest ]; then
+      # As a standby it would need as many connections as the source.
+      printf "%s\n" "restore_command = false" "hot_standby = off" >postgresql.auto.conf
+      : >recovery.signal
+    fi
+  ' sh "${1:-}" || fail "the configuration of a new server cannot be made in a container of $IMAGE"
   in_copy pg_ctl --pgdata=/copy/data --wait --timeout=86400 --log=/copy/run/log \
     --options="-c listen_addresses= -c unix_socket_directories=/copy/run -c max_connections=20 -c autovacuum=off" start >/dev/null 2>&1 ||
-    fail "the copy does not start: $(in_copy sed -n 's/^.*\(FATAL\|PANIC\): *//p' /copy/run/log | tail -n 1)"
+    copy_failed
+  # It may be replaying its log still.
+  until in_copy pg_isready --quiet --host=/copy/run; do
+    in_copy pg_ctl --pgdata=/copy/data status >/dev/null || copy_failed
+    sleep 0.2
+  done
 }
+copy_failed() { fail "the copy does not start: $(in_copy sed -n 's/^.*\(FATAL\|PANIC\): *//p' /copy/run/log | tail -n 1)"; }
 
 stop_copy() { in_copy pg_ctl --pgdata=/copy/data --wait --timeout=3600 --mode=fast stop >/dev/null || fail 'the server of the copy does not stop'; }
 

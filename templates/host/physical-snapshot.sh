@@ -1,12 +1,15 @@
 #!/bin/sh
-# Copies a running database server as a physical snapshot: pieces of one compressed tar stream, and a manifest of them. Run as a transient
-# systemd unit, so that it outlives the connection. It asks nothing of the synchronizer: the copy is as after a crash at its end.
+# Copies a database server as a physical snapshot: pieces of one compressed tar stream, and a manifest of them. Run as a transient systemd
+# unit, so that it outlives the connection. It asks nothing of the synchronizer: the copy is as after a crash at its end.
+#
+# The source is the server or the replica of this host, while it runs, or the repository of this host, the backup host. Passwords and addresses in
+# files of a running server do not get into the stream.
 #
 # All files are made in a folder .part. The manifest is renamed last: pieces without it are not a snapshot. The functions of
 # claim-databases.sh are before this text.
 #
 # One to be published is of a copy of the server that was started by itself, and has lost what is of this deployment alone: roles, passwords,
-# settings, and all rows and log in which they were.
+# settings, and all rows and log in which they were. One of the repository is started by itself in any case, so it loses the same.
 #
 # Settings:
 #   FOLDER           where the snapshot goes
@@ -14,8 +17,18 @@
 #   PIECE            bytes of the tar stream in a piece, a multiple of 512
 #   MANIFEST         JSON: what the inventory knows of the snapshot
 #   PUBLISH          true: for others
+#   SOURCE           server, or repository
+#   RECOVERY         program that recovers from the repository; STAGED, a folder of its user in which it may; CONF, the settings of that program
 set -u
 if [ "$PUBLISH" = true ]; then umask 022; else umask 077; fi
+# Who is served on this host goes first.
+renice -n 19 -p $$ >/dev/null 2>&1
+ionice -c 3 -p $$ 2>/dev/null
+if [ "$SOURCE" = repository ]; then
+  # REPOSITORY and IMAGE.
+  # shellcheck source=/dev/null
+  . "$CONF"
+fi
 export LC_ALL=C TZ=UTC
 part=$FOLDER/.part
 name=rpc-node-physical
@@ -26,6 +39,7 @@ source_database=$STATE_DATABASE
 sql() { docker exec -i state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER" -d "$source_database" "$@"; }
 # Ends what a killed run left in the server: a copy that nobody reads, and the session that keeps log for it.
 end_sessions() {
+  [ "$SOURCE" = server ] || return 0
   sql -c "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = '$name' and pid <> pg_backend_pid()" >/dev/null
 }
 end() {
@@ -33,9 +47,15 @@ end() {
   # shellcheck disable=SC2046 # process ids
   kill $(jobs -p) 2>/dev/null
   end_sessions
-  docker rm --force --volumes "$container" >/dev/null 2>&1
   [ -e "$FOLDER/manifest.json" ] || rm -f "$FOLDER"/piece-*
+  remove_part
+}
+# Removes the folder of a copy that is not whole. The copy of the repository is in a folder of another user.
+remove_part() {
+  docker rm --force --volumes "$container" >/dev/null 2>&1
+  ! mountpoint -q "$copy/data" || umount "$copy/data" || umount --lazy "$copy/data"
   rm -rf "$part"
+  [ "$SOURCE" = server ] || rm -rf "$STAGED" "$STAGED.offer"
 }
 
 # Cuts a tar stream from standard input into compressed pieces, and writes down where each member begins.
@@ -108,29 +128,53 @@ send_server() {
     --wal-method=fetch --checkpoint=fast 2>"$part/said"
 }
 
+# The same without the files that say whom a server follows and who may connect. A new server gets its own. tar says which of them were not there.
+send_without_settings() {
+  { send_server && : >"$part/sent"; } | tar --delete --file=- postgresql.auto.conf pg_hba.conf pg_ident.conf standby.signal recovery.signal 2>/dev/null
+}
+
+# The files of a server in $copy/data. The repository gives a data directory with all log that arrived.
+fill_copy() {
+  if [ "$SOURCE" = server ]; then
+    send_server | in_copy tar -xf - -C /copy/data 2>"$part/cut" || fail "the copy cannot be written: $(tail -n 1 "$part/cut")"
+    in_copy test -e /copy/data/backup_manifest || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+    exec 3>&-
+    return
+  fi
+  RECOVERY_CONF=$CONF "$RECOVERY" copy "$STAGED" latest 2>"$part/said" || fail "the repository cannot be recovered: $(tail -n 1 "$part/said")"
+  # The folder around it is that user's, who could put a link there: what is here now gets a place of root's.
+  (cd -P "$STAGED/data" && [ "$(stat -c %u .)" = "$(stat -c %u "$REPOSITORY")" ] && mount --bind . "$copy/data") ||
+    fail "$STAGED is not of the user of the repository any more"
+}
+
 # Makes a copy of the server in a container, and takes from it what is of this deployment alone.
 # shellcheck disable=SC2034 # the functions of claim-databases.sh use them
 copy_for_others() {
   IMAGE=$image SOURCE_USER=$DATABASE_USER
-  oids=$(sql -F ' ' --set=prover="$PROVER_DATABASE" --set=prover_role="$PROVER_USER" <<'SQL'
+  mkdir "$copy" || fail "$copy cannot be made"
+  mkdir -m 700 "$copy/data" "$copy/run"
+  [ "$SOURCE" = server ] || fill_copy
+  docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
+    -R --no-dereference postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
+  docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
+    --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
+  if [ "$SOURCE" = server ]; then
+    fill_copy
+    start_copy
+  else
+    start_copy newest
+  fi
+  of_prover=$PROVER_DATABASE of_role=$PROVER_USER
+  STATE_USER=rpc_node_owner STATE_DATABASE=state_db PROVER_USER=rpc_node_prover PROVER_DATABASE=prover_db
+  oids=$(copy_sql "$SOURCE_USER" "$source_database" --field-separator=' ' --set=prover="$of_prover" --set=prover_role="$of_role" <<'SQL'
 select d.oid, p.oid, r.oid from pg_database d, pg_database p, pg_roles r
 where d.datname = current_database() and p.datname = :'prover' and r.rolname = :'prover_role'
 SQL
-  ) || fail 'state-db does not answer'
+  ) || fail 'the copy does not answer'
   read -r STATE_OID PROVER_OID PROVER_ROLE_OID <<END
 $oids
 END
-  mkdir "$copy" || fail "$copy cannot be made"
-  mkdir -m 700 "$copy/data" "$copy/run"
-  docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
-    postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
-  docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
-    --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
-  send_server | in_copy tar -xf - -C /copy/data 2>"$part/cut" || fail "the copy cannot be written: $(tail -n 1 "$part/cut")"
-  in_copy test -e /copy/data/backup_manifest || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
-  exec 3>&-
-  STATE_USER=rpc_node_owner STATE_DATABASE=state_db PROVER_USER=rpc_node_prover PROVER_DATABASE=prover_db
-  start_copy
+  [ -n "$PROVER_ROLE_OID" ] || fail 'the copy has not the databases and the users of the inventory'
   claim_databases
   forget_deployment
 }
@@ -160,6 +204,7 @@ SQL
   in_copy sh -euc '
     cd /copy/data
     pg_resetwal --pgdata=. >/dev/null
+    : >postgresql.auto.conf
     for each in * .[!.]*; do
       case $each in
         base | global | PG_VERSION | pg_hba.conf | pg_ident.conf | postgresql.conf | postgresql.auto.conf) ;;
@@ -173,11 +218,47 @@ SQL
 
 # Writes the tar stream of the snapshot to standard output.
 send_snapshot() {
-  if [ "$PUBLISH" = true ]; then
-    in_copy sh -c 'cd /copy/data && exec tar -cf - *' 2>"$part/said"
+  if is_started_alone; then
+    in_copy sh -c 'cd /copy/data && exec tar -cf - *' 2>"$part/said" && : >"$part/sent"
   else
-    send_server
+    send_without_settings
   fi
+}
+# Whether the snapshot is of a copy that was started by itself.
+is_started_alone() { [ "$PUBLISH" = true ] || [ "$SOURCE" = repository ]; }
+
+# What can be known of the running server before it is copied.
+ask_server() {
+  end_sessions || fail 'state-db does not answer'
+  # The log may be behind a link: it is copied as a folder.
+  data=$(sql -c 'show data_directory') || fail 'state-db does not answer'
+  link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
+  [ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
+  size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
+  image=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
+}
+
+# What can be known of the repository before it is recovered.
+ask_repository() {
+  newest=$(grep -lx 'status=DONE' "$REPOSITORY"/base/*/backup.info 2>/dev/null | tail -n 1)
+  [ -n "$newest" ] || fail "$REPOSITORY has no whole base backup yet"
+  # Of what the server sent: the backup may be compressed.
+  size=$(grep -o '"Size": [0-9]*' "$(dirname "$newest")/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
+  image=$(docker image inspect --format '{{.Id}}' "$IMAGE" 2>/dev/null) || fail "image $IMAGE is not there"
+}
+
+# The log of the time of the copy is kept by a slot of this session: it ends with it, whatever ends this script.
+keep_log() {
+  mkfifo "$part/keeper"
+  docker exec -i --env PGAPPNAME="$name" state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER" -d "$source_database" \
+    <"$part/keeper" >"$part/kept" 2>"$part/keeper.err" &
+  keeper=$!
+  exec 3>"$part/keeper"
+  echo "select 'kept' from pg_create_physical_replication_slot('rpc_node_snapshot', true, true);" >&3
+  until grep -q kept "$part/kept"; do
+    kill -0 "$keeper" 2>/dev/null || fail "no slot keeps log for the copy: $(sed -n 's/^.*\(ERROR\|FATAL\|error\): *//p' "$part/keeper.err" | head -n 1)"
+    sleep 0.05
+  done
 }
 
 [ ! -e "$FOLDER/manifest.json" ] || { echo "$FOLDER holds a snapshot already"; exit 0; }
@@ -190,35 +271,16 @@ fi
 trap end EXIT
 trap 'exit 1' TERM INT
 trap '' PIPE
-docker rm --force --volumes "$container" >/dev/null 2>&1
-rm -rf "$part" "$FOLDER"/piece-*
+remove_part
+rm -f "$FOLDER"/piece-*
 mkdir "$part" || fail "$FOLDER cannot be written"
-end_sessions || fail 'state-db does not answer'
 
-# The log may be behind a link: it is copied as a folder.
-data=$(sql -c 'show data_directory') || fail 'state-db does not answer'
-link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
-[ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
-
-size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
+if [ "$SOURCE" = server ]; then ask_server; else ask_repository; fi
 free=$(df -B1 --output=avail "$FOLDER" | tail -n 1)
-[ "$PUBLISH" != true ] || size=$((2 * size))
+! is_started_alone || size=$((2 * size))
 [ "$free" -gt "$size" ] || fail "$FOLDER has $free bytes free, and the snapshot may need $size"
-
-# The log of the time of the copy is kept by a slot of this session: it ends with it, whatever ends this script.
-mkfifo "$part/keeper"
-docker exec -i --env PGAPPNAME="$name" state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER" -d "$source_database" \
-  <"$part/keeper" >"$part/kept" 2>"$part/keeper.err" &
-keeper=$!
-exec 3>"$part/keeper"
-echo "select 'kept' from pg_create_physical_replication_slot('rpc_node_snapshot', true, true);" >&3
-until grep -q kept "$part/kept"; do
-  kill -0 "$keeper" 2>/dev/null || fail "no slot keeps log for the copy: $(sed -n 's/^.*\(ERROR\|FATAL\|error\): *//p' "$part/keeper.err" | head -n 1)"
-  sleep 0.05
-done
-
-image=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
-if [ "$PUBLISH" = true ]; then
+[ "$SOURCE" = repository ] || keep_log
+if is_started_alone; then
   copy_for_others
 else
   # The block is in the copy, and so is what comes until its end.
@@ -227,8 +289,10 @@ fi
 [ -n "$known" ] || fail 'the state database holds no block'
 
 send_snapshot | cut_stream 2>"$part/cut" || fail "the pieces cannot be written: $(tail -n 1 "$part/cut")"
-# The end of a tar stream: it comes after the last file, and only then.
-grep -q 'Block of NULs' "$part/index" || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+# The end of a tar stream comes after the last file. A program that takes files out of a stream ends it in any case.
+if [ ! -e "$part/sent" ] || ! grep -q 'Block of NULs' "$part/index"; then
+  fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+fi
 exec 3>&-
 pieces=$(describe_pieces 2>"$part/cut") || fail "state-db cannot be copied as a snapshot: its data directory holds $(tail -n 1 "$part/cut")"
 printf '%s,\n  "pieces": [\n%s\n  ]\n}\n' "${known%\}}" "$pieces" >"$part/manifest.json"

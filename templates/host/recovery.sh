@@ -3,8 +3,9 @@
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
 #                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links
-#   recovery drill FOLDER TIME   makes a data directory of it, starts it in a container that is thrown away, and compares its blocks with the
-#                                running database. The last line is PASS or says why not
+#   recovery copy FOLDER TIME    makes a data directory of it on this host, FOLDER/data. Nothing of an offer stays
+#   recovery drill FOLDER TIME   starts such a copy in a container that is thrown away, and compares its blocks with the running database. The
+#                                last line is PASS or says why not
 #   recovery unpack FOLDER COPY  makes a data directory of an offer, in COPY
 #
 # An offer has these files:
@@ -188,6 +189,18 @@ hash_of_blocks() {
     from state.l2block where block_num <= $height group by 1) parts"
 }
 
+# Makes the data directory $folder/data of the backup, all of whose files are those that the server has sent.
+copy() {
+  offer "$folder.offer"
+  rm -rf "$folder"
+  need_room
+  said=$(as_barman "$0" unpack "$folder.offer" "$folder" 2>&1) || fail "the recovery cannot be unpacked: $(printf '%s\n' "$said" | tail -n 1)"
+  [ -e "$data/backup_manifest" ] || return 0
+  # The log is in its place already, and settings have been added.
+  said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet --ignore=recovery.signal --ignore=log \
+    --manifest-path="$data/backup_manifest" "$folder/data" 2>&1) || fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
+}
+
 drill() {
   # One by hand and one by the timer have the same folder and container. The lock ends with this process.
   exec 9>/run/rpc-node-drill.lock
@@ -202,15 +215,7 @@ drill() {
   trap 'fail "the drill was ended before its result"' TERM INT
   # The check of the repository counts the days since it.
   [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
-  offer "$folder.offer"
-  rm -rf "$folder"
-  need_room
-  said=$(as_barman "$0" unpack "$folder.offer" "$folder" 2>&1) || fail "the recovery cannot be unpacked: $(printf '%s\n' "$said" | tail -n 1)"
-  if [ -e "$data/backup_manifest" ]; then
-    # The log is in its place already, and settings have been added.
-    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet --ignore=recovery.signal --ignore=log \
-      --manifest-path="$data/backup_manifest" "$folder/data" 2>&1) || fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
-  fi
+  copy
   # The folder around it is barman's, who could put a link there before the engine looks: what is here now gets a place of root's.
   if ! (mkdir -p "$place" && cd -P "$folder/data" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place"); then
     fail "$folder is not barman's any more"
@@ -247,6 +252,10 @@ case $verb in
     printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null
     rm -rf "$folder"
     as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made" ;;
+  copy)
+    trap 'rm -rf "$folder.offer"' EXIT
+    trap 'exit 1' TERM INT
+    copy ;;
   drill) drill ;;
   unpack)
     # shellcheck disable=SC2034 # the functions of unpack-recovery.sh use them

@@ -1,7 +1,11 @@
 #!/bin/sh
-# Makes the data directory of state-db from a physical snapshot. Each connection fetches a piece into a file beside the copy, verifies it,
-# unpacks it, and removes the file. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the data
-# directory before the databases in it are whole. The functions of data-place.sh, claim-databases.sh and fetch.sh are before this text.
+# Makes the data directory of state-db from a physical snapshot. A worker fetches a piece into a file, verifies it, unpacks it, and removes the
+# file; there are two workers for each connection, so that one unpacks while the other fetches. The files are in memory where there is plenty of
+# it, so that the disk writes each byte once. It may be ended at any moment: pieces that are unpacked are not fetched again. Nothing is in the
+# data directory before the databases in it are whole. The functions of data-place.sh, claim-databases.sh and fetch.sh are before this text.
+#
+# What is unpacked (folder done) counts until the machine starts again. What is on the disk for sure (folder kept) counts for ever. One
+# process asks the disk for that all the time: a worker that waited for the disk after each piece would leave the network idle.
 #
 # A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
 # written into that file, and each piece can be unpacked without the others.
@@ -14,7 +18,7 @@
 #   MANIFEST         SHA-256 of the manifest
 #   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, bytes of the tar stream in it; then path, offset
 #                    and bytes of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
-#   CONNECTIONS      how many pieces are fetched at the same time
+#   CONNECTIONS      how many pieces are fetched at the same time, and as many are unpacked beside them
 #   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end, also of a run that fails
 #   BLOCK, HASH      of the block that the snapshot has at least; STATE_TABLE, PROVER_TABLE, the main tables
 #   SNAPSHOT         day of the snapshot
@@ -31,6 +35,8 @@ copy=$(place_of_copy "$DATA")
 # shellcheck disable=SC2016 # it is for the shell in the container
 place='
   set -eu
+  exec <"$1"
+  shift
   raw=$1 first=$2 at=$3 first_bytes=$4 last=$5 last_bytes=$6
   cd /copy/data
   put() {
@@ -59,29 +65,63 @@ unpack() {
   own=$work/$number piece=$copy/pieces/$number
   rm -rf "$own" "$piece"
   mkdir -p "$own" || return
-  fetch_file "$SHOWN$file" "$URL$file" "$bytes" "$piece" "$own" || return
-  found=$(sha256sum <"$piece" | cut -d' ' -f1)
+  (flock 9 && fetch_file "$SHOWN$file" "$URL$file" "$bytes" "$piece" "$own") 9>"$work/connection.$((number % CONNECTIONS))" || return
+  found=$(sha256_of "$piece")
   if [ "$found" != "$sha256" ]; then
     rm -f "$piece"
     echo "$SHOWN$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
     return 1
   fi
-  { zstd -dcq <"$piece" && echo whole; } 2>"$own/zstd" | docker exec -i "$container" sh -c "$place" sh "$@" 2>"$own/tar"
+  # By a named pipe: standard input of a container goes through three programs.
+  pipe=$copy/pipes/$number
+  rm -f "$pipe" && mkfifo -m 644 "$pipe" || return
+  { zstd -dcq <"$piece" && echo whole; } >"$pipe" 2>"$own/zstd" &
+  writer=$!
+  docker exec "$container" sh -c "$place" sh "/copy/pipes/$number" "$@" 2>"$own/tar"
   code=$?
+  kill "$writer" 2>/dev/null
+  wait "$writer" 2>/dev/null
+  rm -f "$pipe"
   if grep -q 'No space left on device' "$own/tar"; then no_room "$(dirname "$copy")" "$SHOWN$file" >&2; return 1; fi
   [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(cat "$own/zstd" "$own/tar" | tail -n 1)" >&2; return 1; }
   rm -f "$piece"
-  sync -f "$copy" && : >"$copy/done/$number" && rm -rf "$own"
+  : >"$copy/done/$number" && rm -rf "$own"
 }
 
-# Unpacks each of so many pieces. Argument: the number of the first one
+# Prints the SHA-256 of a file. OpenSSL uses the instructions of the processor for it, and takes a fifth of the time.
+sha256_of() {
+  if command -v openssl >/dev/null; then openssl dgst -sha256 -r "$1"; else sha256sum <"$1"; fi | cut -d' ' -f1
+}
+
+# Again and again, what is unpacked is written to the disk, which would wait for the end otherwise: a machine that fails loses a moment of work.
+keep_unpacked() {
+  while sleep 5; do
+    unpacked=$(ls "$copy/done")
+    sync -f "$copy" || continue
+    for each in $unpacked; do mv "$copy/done/$each" "$copy/kept/$each"; done
+  done
+}
+
+# A file system in memory for the pieces, if they take at most a quarter of what is available. Without it they are on the disk.
+pieces_in_memory() {
+  largest=$(printf '%s\n' "$PIECES" | awk '$3 > most { most = $3 } END { printf "%.0f", most }')
+  size=$((2 * CONNECTIONS * (largest + 1048576)))
+  available=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))
+  if [ $((4 * size)) -le "$available" ]; then mount -t tmpfs -o "size=$size,mode=700" tmpfs "$copy/pieces" 2>/dev/null; fi
+}
+remove_pieces() {
+  if mountpoint -q "$copy/pieces"; then umount "$copy/pieces" || umount --lazy "$copy/pieces"; fi
+  rm -rf "$copy/pieces"
+}
+
+# Unpacks each of so many pieces. Argument: the number of the worker
 work_through() {
   number=0
   printf '%s\n' "$PIECES" | while IFS=' ' read -r file sha256 bytes raw first at first_bytes last last_bytes; do
     number=$((number + 1))
-    [ $((number % CONNECTIONS)) = $(($1 % CONNECTIONS)) ] || continue
+    [ $((number % workers)) = $(($1 % workers)) ] || continue
     [ ! -e "$work/failed" ] || exit 1
-    if [ -e "$copy/done/$number" ]; then continue; fi
+    if [ -e "$copy/done/$number" ] || [ -e "$copy/kept/$number" ]; then continue; fi
     # It may have been changed on its way.
     for again in yes no; do
       unpack "$number" "$file" "$sha256" "$bytes" "$raw" "$first" "$at" "$first_bytes" "$last" "$last_bytes" </dev/null 2>"$work/$1.said" && break
@@ -114,28 +154,42 @@ if is_half_placed "$DATA" PG_VERSION; then
 fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
 docker rm --force --volumes "$container" >/dev/null 2>&1
+remove_pieces
 if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
   rm -rf "$copy"
 fi
-rm -rf "$copy/run" "$copy/pieces"
-mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/pieces" || fail "$copy cannot be made"
+start=$(cat /proc/sys/kernel/random/boot_id)
+[ "$(cat "$copy/start" 2>/dev/null)" = "$start" ] || rm -rf "$copy/done"
+rm -rf "$copy/run" "$copy/pipes"
+mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/kept" "$copy/pieces" || fail "$copy cannot be made"
+mkdir -m 755 "$copy/pipes" || fail "$copy cannot be made"
 # Messages have to go out also when the disk of the copy is full.
 work=$(mktemp -d) || fail 'there is no room for temporary files'
-trap 'docker rm --force --volumes "$container" >/dev/null 2>&1; rm -rf "$work" "$copy/pieces" "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
+keeper=
+# shellcheck disable=SC2086 # none where it does not run
+trap 'kill $keeper 2>/dev/null; docker rm --force --volumes "$container" >/dev/null 2>&1; remove_pieces; rm -rf "$work" "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
 echo "$MANIFEST" >"$copy/of"
+echo "$start" >"$copy/start"
+pieces_in_memory
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
   postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
 docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
-  --volume "$copy/run:/copy/run" "$IMAGE" infinity >/dev/null || fail "a container of $IMAGE does not start"
+  --volume "$copy/run:/copy/run" --volume "$copy/pipes:/copy/pipes" "$IMAGE" infinity >/dev/null ||
+  fail "a container of $IMAGE does not start"
 
-workers=
-for each in $(seq "$CONNECTIONS"); do
+keep_unpacked >/dev/null 2>&1 &
+keeper=$!
+workers=$((2 * CONNECTIONS))
+running=
+for each in $(seq "$workers"); do
   work_through "$each" &
-  workers="$workers $!"
+  running="$running $!"
 done
 whole=yes
-for each in $workers; do wait "$each" || whole=no; done
+for each in $running; do wait "$each" || whole=no; done
 [ "$whole" = yes ] || exit 1
+kill "$keeper"
+remove_pieces
 
 echo 'all pieces are unpacked'
 start_copy

@@ -79,6 +79,7 @@ function writeBarman(folder: string, source: Postgres, home: string): void {
     slot: 'barman',
     keep_days: 7,
     oldest_hours: 49,
+    verifying: '',
   };
   const settings = settingsOfBarman.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => String(values[name]));
   const general = `[barman]\nbarman_user = barman\nbarman_home = ${home}\nlog_file = ${home}/log\n`;

@@ -26,7 +26,9 @@ case $verb in
       esac
     done
     if [ "$entry" = chown ]; then
-      chown postgres:postgres "${volumes[@]%%:*}"
+      all=
+      case " $* " in *' -R '*) all=-R ;; esac
+      chown $all postgres:postgres "${volumes[@]%%:*}"
     else
       printf '%s\n' "${volumes[@]}" >"$base/volumes"
     fi ;;

@@ -118,6 +118,7 @@ const takeSettings = (folder: string, source: Postgres) => ({
   PROVER_DATABASE: 'source_hashes',
   PROVER_USER: 'source_prover',
   PUBLISH: 'false',
+  SOURCE: 'server',
   PIECE: 4 * 1024 * 1024,
   MANIFEST: JSON.stringify({
     format: 'physical',
@@ -167,12 +168,16 @@ export function workshop(parent: string, source: Postgres) {
     /** Takes a snapshot into a folder. */
     take: (folder: string, more: Settings = {}) =>
       run(base, shellSettings({ ...takeSettings(folder, source), ...more }) + takeScript),
-    /** Unpacks the snapshot of a manifest from a web address into a data directory. */
-    unpack(url: string, data: string, manifest: PhysicalManifest, more: Settings = {}) {
+    /**
+     * Unpacks the snapshot of a manifest from a web address into a data directory.
+     *
+     * @param before lines of shell that come first
+     */
+    unpack(url: string, data: string, manifest: PhysicalManifest, more: Settings = {}, before = '') {
       const passwords = join(base, 'passwords');
       writeFileSync(passwords, 'state.New~1\nprover.New~2\n', { mode: 0o600 });
       const settings = { ...unpackSettings(url, data, manifest), PASSWORD_FILE: passwords, ...more };
-      return run(base, shellSettings(settings) + unpackScript);
+      return run(base, before + shellSettings(settings) + unpackScript);
     },
     /** What outlives a script that was killed. */
     stopContainers,
@@ -205,10 +210,11 @@ const linesOf = ({ pieces }: PhysicalManifest) =>
     )
     .join('\n');
 
-/** A server on an unpacked data directory. */
-export async function startUnpacked(parent: string, data: string) {
+/** A server on a copy of an unpacked data directory, or on the directory itself. */
+export async function startUnpacked(parent: string, data: string, how: 'cp' | 'mv' = 'cp') {
   const server = await startPostgres(parent, { fsync: 'off' }, (own) => {
-    execFileSync('cp', ['-a', `${data}/.`, own]);
+    if (how === 'cp') execFileSync('cp', ['-a', `${data}/.`, own]);
+    else execFileSync('sh', ['-c', 'rmdir "$2" && mv "$1" "$2"', 'mv', data, own]);
   });
   const env = { ...process.env, ...server.environment, PGUSER: 'new_state' };
   return {

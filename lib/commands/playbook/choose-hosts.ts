@@ -25,6 +25,8 @@ export interface InventorySource<V> {
    * @throws Problem
    */
   refuse?(inventory: NamedHosts<NamedHost>): void;
+  /** The hosts of a run without --limit, as a host pattern. Default: all. */
+  limit?(hosts: readonly NamedHost[]): string | undefined;
 }
 
 /**
@@ -45,7 +47,8 @@ export async function chooseHosts<V>(
   const unlock = unlockOnTerminal(options.identity);
   const choose = <H extends NamedHost>(inventory: NamedHosts<H>) => {
     source.refuse?.(inventory);
-    return chosenOf(inventory, options, planned);
+    const limit = options.limit ?? (planned ? undefined : source.limit?.(inventory.hosts));
+    return chosenOf(inventory, { ...options, limit }, planned);
   };
   const load = async () => {
     const inventory = await source.load(

@@ -4,6 +4,7 @@ import { privateTarget } from '../../engine/file/private-output.ts';
 import type { OpenSessionOptions } from '../../engine/host/open-session.ts';
 import type { Session } from '../../engine/host/session.ts';
 import type { Inventory, InventoryHost } from '../../engine/inventory/inventory.ts';
+import type { NamedHost } from '../../engine/inventory/pattern.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
@@ -65,7 +66,8 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   const planned = plan?.hosts.map(({ host }) => host);
   const refuse = refuseOtherHosts(playbook, options.own);
   const said = plan?.inventory.said;
-  const source = { ...dependencies, refuse, ...(said && { said }) };
+  const limit = (all: readonly NamedHost[]) => template.limit?.(options.own, all);
+  const source = { ...dependencies, refuse, limit, ...(said && { said }) };
   const { inventory, hosts } = await chooseHosts(options, planned, source, say);
   if (plan) refuseOtherInventory(plan, inventory);
   if (options.listHosts) {
@@ -93,11 +95,9 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
  */
 async function requested<V>(template: Playbook<V>, args: readonly string[], roleNames: readonly string[]) {
   const parsed = parseOptions(args, roleNames, template.options);
-  const limit = parsed.limit ?? (parsed.help ? undefined : template.limit?.(parsed.own));
-  const given = { ...parsed, limit };
-  if (given.plan === undefined) return { options: given, plan: undefined };
-  const plan = await loadPlan(given.plan);
-  return { options: asPlanned(given, plan, template.name, roleNames), plan };
+  if (parsed.plan === undefined) return { options: parsed, plan: undefined };
+  const plan = await loadPlan(parsed.plan);
+  return { options: asPlanned(parsed, plan, template.name, roleNames), plan };
 }
 
 /**

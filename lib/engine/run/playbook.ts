@@ -1,3 +1,4 @@
+import type { NamedHost } from '../inventory/pattern.ts';
 import type { Role } from '../resource/role.ts';
 import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
@@ -50,7 +51,7 @@ export interface Playbook<V> {
   readonly plays: readonly Play<V>[];
   readonly options: Readonly<Record<string, OwnOption>>;
   /** The hosts of a run without --limit, as a host pattern. Default: all. */
-  readonly limit?: (given: OwnValues) => string;
+  readonly limit?: (given: OwnValues, hosts: readonly NamedHost[]) => string;
   /**
    * A group: a confirmation is the name of its host, typed, where that host changes. Default: y.
    */

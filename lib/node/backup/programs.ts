@@ -16,6 +16,9 @@ export const backupCheck = `${library}/backup-check`;
 /** Recovers from the repository, on the backup host. */
 export const recoveryProgram = `${library}/recovery`;
 
+/** Its settings. */
+export const recoveryConf = `/etc/${product}/recovery.conf`;
+
 /** The programs are on the backup host. */
 export function backupPrograms(): Resource[] {
   const program = (name: string, text: string) => file(`${library}/${name}`).content(text).mode(0o755);

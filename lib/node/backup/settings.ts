@@ -5,12 +5,12 @@ import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { verifyingWords } from '../databases/tls-files.ts';
-import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { resultsFolder } from './folders.ts';
+import { recoveryConf } from './programs.ts';
 import { backupRole } from './source.ts';
 
 type Deployment = Pick<Context<Variables>, 'hosts' | 'vars'>;
@@ -61,7 +61,7 @@ export function barmanFile({ hosts, vars }: Deployment): string {
 }
 
 /** The settings of the programs for base backups and recoveries. */
-export function recoveryConf({ hosts, vars }: Deployment): Resource {
+export function recoverySettings({ hosts, vars }: Deployment): Resource {
   const { state, prover } = databaseHost(hosts).vars.credentials;
   const settings = shellSettings({
     REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
@@ -73,5 +73,5 @@ export function recoveryConf({ hosts, vars }: Deployment): Resource {
     STATE_DATABASE: state.database,
     PROVER_DATABASE: prover.database,
   });
-  return file(`/etc/${product}/recovery.conf`).content(settings);
+  return file(recoveryConf).content(settings);
 }

@@ -8,7 +8,7 @@ import { drift, ok, type Resource, task } from '../../engine/resource/resource.t
 import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { backupPrograms, recoveryProgram } from '../backup/programs.ts';
-import { recoveryConf } from '../backup/settings.ts';
+import { recoverySettings } from '../backup/settings.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { addressesOf, databaseHost } from '../variables/hosts.ts';
@@ -35,7 +35,7 @@ export function recoveryIsOffered(context: Context<Variables>, time: string): Re
     packages('zstd'),
     // Of this version, also where the host was deployed by another.
     ...backupPrograms(),
-    recoveryConf(context),
+    recoverySettings(context),
     directory(jobDirectory).mode(0o700),
     recoveryIsVerified(vars, time),
     file(passwordFile).content(secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/)),

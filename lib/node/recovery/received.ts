@@ -33,7 +33,7 @@ const read = (name: string) =>
 const script = ['unpack-recovery', 'receive-recovery'].map(read).join('\n');
 const roomScript = read('recovery-room');
 
-/** So many files are fetched and unpacked at the same time. More gained nothing (docs/backup-cost.md). */
+/** So many files are fetched and unpacked at the same time. */
 const workers = 4;
 
 /** What uses the data directory. */

@@ -3,23 +3,38 @@ import type { Context } from '../../engine/resource/role.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { isOfStorage } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
+import { sourceHere } from './physical-source.ts';
+import { targetOf } from './target.ts';
 
 /**
  * The folder for a snapshot that option --to names, `/FOLDER` on the Database+Sync server or
  * `HOST:/FOLDER`; or `s3://BUCKET/FOLDER` in a storage, to which the host sends it. A physical one
- * is taken on a host with a server: there, or on a replica.
+ * is on its source: option --from, or the host that the playbook chose.
  *
  * @returns undefined in a run that takes no snapshot
  * @throws Problem for a folder on another host than that of the run, for a physical snapshot where
- * no server is, and for archives to be published
+ * nothing can be its source, and for archives to be published or of a source
  */
-export function askedFolder({ host, hosts, given }: Context<Variables>): string | undefined {
+export function askedFolder(context: Context<Variables>): string | undefined {
+  const { host, hosts, given } = context;
   if (given.to === undefined) return undefined;
+  const isPhysical = given.physical !== undefined;
   const server = databaseHost(hosts).name;
-  const [, named = server, folder = ''] = /^(?:([^/]*):(?=\/[^/]|s3:))?(.*)$/.exec(given.to) ?? [];
-  if (given.physical === undefined && given.publish !== undefined) {
+  const { host: asked, folder } = targetOf(given.to);
+  const named = asked ?? (isPhysical ? (given.from ?? host.name) : server);
+  if (!isPhysical && given.publish !== undefined) {
     throw new Problem('--publish is for a physical snapshot', {
       hint: 'add --physical; without it leave --publish out: archives hold no roles and no passwords',
+    });
+  }
+  if (!isPhysical && given.from !== undefined) {
+    throw new Problem('--from is for a physical snapshot', {
+      hint: 'add --physical; without it leave --from out: archives are always of the Database+Sync server',
+    });
+  }
+  if (given.from !== undefined && named !== given.from) {
+    throw new Problem(`--to ${given.to} is on ${named}, and --from takes the snapshot on ${given.from}`, {
+      hint: `the folder of a physical snapshot is on its source: --from ${given.from} --to ${folder}`,
     });
   }
   if (named !== host.name) {
@@ -27,10 +42,10 @@ export function askedFolder({ host, hosts, given }: Context<Variables>): string 
       hint: `name one host, and no --limit: --to ${host.name}:${folder}`,
     });
   }
-  if (given.physical !== undefined && !host.groups.some((group) => ['database', 'replica'].includes(group))) {
+  if (isPhysical && !sourceHere(context)) {
     throw new Problem(
-      `--to ${given.to}: a physical snapshot is taken where the database server or a replica is`,
-      { hint: `name one of them: --to ${server}:${folder}` },
+      `--to ${given.to}: a physical snapshot is taken where the database server, a replica or the repository of backups is`,
+      { hint: `leave the host out, and one of them is chosen: --to ${folder}` },
     );
   }
   if (isOfStorage(folder) && !host.vars.snapshot.s3) {

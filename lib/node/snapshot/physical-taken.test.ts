@@ -3,11 +3,17 @@ import takeSnapshot from '../../../roles/take-snapshot.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { physicalManifest } from '../testing/physical-manifest.ts';
-import { contextOf, type Given } from '../testing/role-context.ts';
+import { contextOf, type Given, refusal } from '../testing/role-context.ts';
+import { sourceHere } from './physical-source.ts';
 
-const replica: Given['changes'] = [
+const replica: NonNullable<Given['changes']> = [
   [['groups', 'replica'], { 'replica-1': { address: '172.30.77.40' } }],
   [['vars', 'replica'], { password: 'env:REPLICA' }],
+];
+
+const backup: Given['changes'] = [
+  [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
+  [['vars', 'backup'], { password: 'env:REPLICA' }],
 ];
 
 const resources = async (to: string, given: Given = {}, more: Record<string, string> = {}) =>
@@ -76,16 +82,64 @@ test('only a physical snapshot can be published: archives hold no roles', async 
   ).rejects.toThrow('--publish is for a physical snapshot');
 });
 
-test('it is taken from the Database+Sync server, or from a replica that is named', async () => {
+/** What the plan says about the source. */
+async function planned(to: string, given: Given, more: Record<string, string> = {}) {
+  const host = fakeHost([[/^ls /, '']], {
+    stat: async () => ({ ...rootsFile, type: 'directory' }),
+    read: async () => undefined,
+  });
+  const verdict = await (await resources(to, given, more)).at(-1)?.check(host);
+  if (verdict?.is !== 'drift') throw new Error('nothing is planned');
+  return verdict.differences.find(({ what }) => what === 'source')?.wanted;
+}
+
+test('the plan says where it is taken, and why there', async () => {
   process.env.REPLICA = 'replica.Pw~4';
-  expect(await resources('/data/s')).toHaveLength(2);
-  expect(await resources('replica-1:/data/s', { changes: replica, group: 'replica' })).toHaveLength(2);
+  const ofReplica: Given = { changes: replica, group: 'replica' };
+  expect(await planned('/data/s', {})).toBe(
+    'db-1: there is no replica and no backup host, so it does this work beside its own',
+  );
+  expect(await planned('/data/s', ofReplica)).toBe(
+    'replica-1: a replica, so the Database+Sync server does no work for it',
+  );
+  const two = { 'replica-1': { address: '172.30.77.40' }, 'replica-2': { address: '172.30.77.42' } };
+  const ofTwo: Given = { changes: [...replica.slice(1), [['groups', 'replica'], two]], group: 'replica' };
+  expect(await planned('/data/s', ofTwo)).toBe(
+    'replica-1: a replica, so the Database+Sync server does no work for it, the first of 2',
+  );
+  expect(await planned('/data/s', { changes: backup, group: 'backup' })).toBe(
+    'backup-1: the backup host, as there is no replica, so no running server does work for it',
+  );
+  expect(await planned('replica-1:/data/s', ofReplica)).toBe('replica-1: as --to says');
+  expect(await planned('/data/s', ofReplica, { from: 'replica-1' })).toBe('replica-1: as --from says');
 });
 
-test('it is taken where a server is', async () => {
+test('a source that cannot be copied is refused before anything is installed or made', async () => {
+  const [asked, install] = await resources('/data/s');
+  expect(asked?.name).toBe('state-db of db-1 can be copied');
+  expect(install?.name).toContain('zstd');
+  expect(
+    await refusal(
+      [asked].flatMap((each) => each ?? []),
+      'state-db of db-1 can be copied',
+      fakeHost([], {
+        sql: async () => ({ ok: false, error: 'no such container' }),
+      }),
+    ),
+  ).toEqual(['state-db of db-1 can be copied: it does not answer', expect.stringContaining('--from HOST')]);
+});
+
+test('it is taken where a server or a repository is, and its folder is there', async () => {
   await expect(resources('rpc-1:/data/s', { group: 'rpc' })).rejects.toThrow(
-    '--to rpc-1:/data/s: a physical snapshot is taken where the database server or a replica is',
+    '--to rpc-1:/data/s: a physical snapshot is taken where the database server, a replica or the repository of backups is',
   );
+  await expect(resources('db-1:/data/s', {}, { from: 'replica-1' })).rejects.toThrow(
+    '--to db-1:/data/s is on db-1, and --from takes the snapshot on replica-1',
+  );
+  const context = await contextOf({});
+  await expect(async () =>
+    takeSnapshot.resources({ ...context, given: { to: '/data/s', from: 'db-1' } }),
+  ).rejects.toThrow('--from is for a physical snapshot');
 });
 
 test('in a storage it is of the host that is named, and the inventory has to name the storage', async () => {
@@ -100,7 +154,18 @@ test('in a storage it is of the host that is named, and the inventory has to nam
     secret_key: 'env:STORAGE',
   };
   const changes = [...replica, [['vars', 'snapshot', 's3'], s3] as const];
-  // curl, what is asked first, the keys and their folder, the copy with its package, and the way there.
-  expect(await resources('s3://snapshots/today', { changes })).toHaveLength(7);
-  expect(await resources('replica-1:s3://snapshots/today', { changes, group: 'replica' })).toHaveLength(7);
+  const ofReplica: Given = { changes, group: 'replica' };
+  const names = (await resources('s3://snapshots/today', ofReplica)).map(({ name }) => name);
+  expect(names[1]).toBe('s3://snapshots/today is free for the snapshot');
+  expect(names.slice(-4)).toEqual([
+    'state-db of replica-1 can be copied',
+    expect.stringContaining('zstd'),
+    expect.stringMatching(/^physical snapshot of the database server is in \/.*\/snapshots\/today$/),
+    'snapshot is in s3://snapshots/today',
+  ]);
+  // The colon of the storage names no host.
+  const why = async (to: string) =>
+    sourceHere({ ...(await contextOf(ofReplica)), given: { to, physical: '' } })?.why;
+  expect(await why('s3://snapshots/today')).toContain('replica-1: a replica, so');
+  expect(await why('replica-1:s3://snapshots/today')).toBe('replica-1: as --to says');
 });

@@ -5,12 +5,15 @@ import { inRootsFolder } from '../../engine/host/step-script.ts';
 import { bytesIn, job } from '../../engine/resource/job/job.ts';
 import { drift, ok, type Resource, refused, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { programVersion } from '../../engine/run/lock/lock-holder.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
+import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { physicalManifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
+import { sourceCanBeCopied, sourceHere } from './physical-source.ts';
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
@@ -22,18 +25,32 @@ const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
  */
 const pieceSize = 1000 * 1024 ** 2;
 
+/** The program of the backup host that recovers from its repository. */
+interface RecoveryProgram {
+  readonly program: string;
+  /** The file with its settings. */
+  readonly settings: string;
+}
+
 /**
- * A folder of the host, which runs the database server or a replica, has a physical snapshot.
+ * A folder of the host, which runs the database server or a replica or has the repository of
+ * backups, has a physical snapshot.
  *
  * @param folder an absolute path
+ * @param recovery how the backup host recovers from its repository
  * @param before a script that has to succeed first
+ * @throws TypeError on another host
  */
 export function physicalSnapshotIsTaken(
-  { hosts, given }: Context<Variables>,
+  context: Context<Variables>,
   folder: string,
+  recovery: RecoveryProgram,
   before = '',
 ): Resource[] {
+  const { hosts, given, vars } = context;
   const isForOthers = given.publish !== undefined;
+  const source = sourceHere(context);
+  if (!source) throw new TypeError('the host is no source of a physical snapshot');
   const { credentials, network } = databaseHost(hosts).vars;
   const settings = shellSettings({
     FOLDER: folder,
@@ -44,28 +61,34 @@ export function physicalSnapshotIsTaken(
     PROVER_USER: credentials.prover.user,
     PIECE: pieceSize,
     PUBLISH: String(isForOthers),
+    SOURCE: source.kind,
+    RECOVERY: recovery.program,
+    CONF: recovery.settings,
+    STAGED: `${dataFolder(vars, 'backup')}/snapshot`,
     MANIFEST: JSON.stringify({
       format: 'physical',
       version: programVersion(),
       network: network.kind,
       chain_id: network.chain_id,
       l2_chain_id: network.l2_chain_id ?? null,
-      password_hashes: !isForOthers,
+      password_hashes: !isForOthers && source.kind === 'server',
     }),
   });
-  return [
-    packages('zstd'),
-    job(`physical snapshot of the database server is in ${folder}`, {
-      // That of the other kind: one of them at a time.
-      unit: 'rpc-node-snapshot',
-      script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
-      done: (reader) => judge(reader, folder, isForOthers),
-      progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
-    }),
-  ];
+  const taken = job(`physical snapshot of the database server is in ${folder}`, {
+    // That of the other kind: one of them at a time.
+    unit: 'rpc-node-snapshot',
+    script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
+    done: (reader) => judge(reader, folder, { isForOthers, why: source.why }),
+    progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
+  });
+  return [skipWhen(taken, sourceCanBeCopied(context, source)), packages('zstd'), taken];
 }
 
-async function judge(host: Reader, folder: string, isForOthers: boolean): Promise<Verdict> {
+async function judge(
+  host: Reader,
+  folder: string,
+  { isForOthers, why }: { readonly isForOthers: boolean; readonly why: string },
+): Promise<Verdict> {
   const [there, list, manifest, sizes] = await Promise.all([
     host.stat(folder),
     host.$`ls -A ${folder}`,
@@ -80,7 +103,10 @@ async function judge(host: Reader, folder: string, isForOthers: boolean): Promis
       (list.lines().includes('.part') && /^piece-\d{6}\.tar\.zst$/.test(name));
     const foreign = list.lines().find((name) => !isOwn(name));
     if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
-    return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
+    return drift([
+      { what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` },
+      { what: 'source', was: 'none', wanted: why },
+    ]);
   }
   const read = physicalManifestSchema.safeParse(parseJson(manifest.toString())).data;
   if (!read) return refused(`${folder}/manifest.json is not the manifest of a physical snapshot`, hint);

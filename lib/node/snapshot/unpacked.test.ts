@@ -63,14 +63,14 @@ test.each<[string, Answers, Partial<PhysicalManifest>, string]>([
     {},
     'it takes 1.6 KiB, and 1000 B are free on the file system of /data/state-db',
   ],
-  // A twentieth more than 1536 bytes, and one piece of 20.
+  // A twentieth more than 1536 bytes, and two pieces of 20.
   [
     'there is room',
-    [[/room_for_copy/, '1632']],
+    [[/room_for_copy/, '1652']],
     {},
     'it takes 1.6 KiB, and 1.6 KiB are free on the file system of /data/state-db',
   ],
-  ['there is room', [[/room_for_copy/, '1633']], {}, 'ok'],
+  ['there is room', [[/room_for_copy/, '1653']], {}, 'ok'],
   [
     'can be downloaded',
     [[/probe/, 'HTTP/1.1 404 Not Found\r\n\r\n']],

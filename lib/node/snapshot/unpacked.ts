@@ -124,12 +124,12 @@ function piecesAreThere(
   });
 }
 
-/** There is room for the unpacked files, and for one piece of each connection. */
+/** There is room for the unpacked files, and for two pieces of each connection. */
 function roomForSnapshot(vars: Variables, manifest: PhysicalManifest): Resource {
   const data = dataFolder(vars, 'state-db');
   const largest = manifest.pieces.reduce((most, { bytes: size }) => Math.max(most, size), 0);
   // A twentieth for the log that the server replays and writes.
-  const needed = Math.ceil(sizeOf(manifest) * 1.05) + largest * vars.snapshot.connections;
+  const needed = Math.ceil(sizeOf(manifest) * 1.05) + 2 * largest * vars.snapshot.connections;
   return expectation('there is room for the snapshot', {
     check: async (host) => {
       const answer = await host.$`sh -c ${`${dataPlaceFunctions}\nroom_for_copy "$1"`} room ${data}`;
