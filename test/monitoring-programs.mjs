@@ -11,7 +11,9 @@ export const prometheus = join(tools, 'prometheus');
 export const nodeExporter = join(tools, 'prometheus-node-exporter');
 export const blackboxExporter = join(tools, 'prometheus-blackbox-exporter');
 
-const programs = [promtool, prometheus, nodeExporter, blackboxExporter];
+export const postgresExporter = join(tools, 'prometheus-postgres-exporter');
+
+const programs = [promtool, prometheus, nodeExporter, blackboxExporter, postgresExporter];
 
 /** Gets the programs from the distribution's packages. Needs root and apt. */
 export async function getMonitoringPrograms() {

@@ -40,10 +40,15 @@ interface Monitor {
   readonly group: string;
   /** The given certificate of the gateways. */
   readonly certificate: string;
+  /** A threshold that takes hours, and the one of the test in its place. */
+  readonly sooner?: Readonly<Record<string, string>>;
 }
 
 /** Writes the files of a monitor. */
-async function filesIn(folder: string, { vars, hosts, group, certificate }: Monitor): Promise<void> {
+async function filesIn(
+  folder: string,
+  { vars, hosts, group, certificate, sooner = {} }: Monitor,
+): Promise<void> {
   await mkdir(join(folder, 'targets'));
   const yaml = async (name: string) => {
     const text = await readFile(join(templates, name), 'utf8');
@@ -58,6 +63,7 @@ async function filesIn(folder: string, { vars, hosts, group, certificate }: Moni
   for (const rule of groups.flatMap(({ rules }) => rules)) {
     if (rule.for) rule.for = shortened(rule.for);
     rule.expr = rule.expr.replace(/(?<=\[)\w+(?=\])/g, shortened);
+    for (const [text, other] of Object.entries(sooner)) rule.expr = rule.expr.replace(text, other);
   }
   await write('rules.yml', { groups });
   await writeFile(join(folder, 'targets.rules.yml'), inventoryRules(hosts, vars));

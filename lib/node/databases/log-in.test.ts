@@ -115,6 +115,17 @@ test.each([
   expect(await check(acceptsLogins(context, ['pool'], services))).toEqual(ok);
 });
 
+test('a server whose certificate is not verified is tried again, with the reason', async () => {
+  // The words of libpq 15 for a certificate of another authority.
+  psql('state_user', 'SSL error: certificate verify failed');
+  const context = await deployment('rpc');
+  expect(await check(acceptsLogins(context, ['state', 'prover'], services))).toEqual(
+    unknownUntil(
+      'state-db answers at 172.30.77.11:5432, with encryption: connection to server at "172.30.77.11", port 5432 failed: SSL error: certificate verify failed',
+    ),
+  );
+});
+
 test('a host without psql is tried again in its turn', async () => {
   const context = await deployment('rpc');
   const host = fakeHost([[/log-in/, 'absent\n']]);
