@@ -2,6 +2,7 @@
 // All that has to hold before a change lands: lint, types, no unused code, unit tests, and the
 // whole deploy on the lab. A lab that it starts is taken down at the end. Closes with the line `N
 // passed, N failed`.
+import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,9 +52,11 @@ const runs = (await Promise.all([inTurn(onOthers), inTurn(checks)])).flat();
 // The deployments wait a lot, too.
 const deployments = () => vitest('npx vitest', ['lab'], show);
 const others = () => vitest('npx vitest', ['unit', 'programs', 'playbooks', 'services'], showAtEnd);
-const parts = () => vitest('npx vitest', ['parts'], showAtEnd);
+// Each half of their files has servers of its own.
+const parts = () =>
+  ['1/2', '2/2'].map((half) => vitest('npx vitest', ['parts'], showAtEnd, [`--shard=${half}`]));
 await withLabForAWhile(async () => {
-  runs.push(...(await Promise.all([deployments(), others(), parts()])));
+  runs.push(...(await Promise.all([deployments(), others(), ...parts()])));
   await repeatAlone();
 });
 // Again at the end, where they are found at once.
@@ -113,14 +116,14 @@ async function inTurn(steps) {
  * @param {string} command words that start vitest
  * @param {readonly string[]} projects
  * @param {typeof showAtEnd} run
- * @param {readonly string[]} [files] default: all of these projects
+ * @param {readonly string[]} [words] files or options of vitest; default: all of these projects
  * @returns {Promise<Counts>}
  */
-async function vitest(command, projects, run, files = []) {
-  const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}-${projects[0]}.json`);
+async function vitest(command, projects, run, words = []) {
+  const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}-${randomUUID()}.json`);
   const chosen = projects.map((project) => `--project=${project}`);
   const { ok } =
-    await run`${command.split(' ')} run ${chosen} ${files} --reporter=default --reporter=json --outputFile=${report}`;
+    await run`${command.split(' ')} run ${chosen} ${words} --reporter=default --reporter=json --outputFile=${report}`;
   // Without network this Node cannot be fetched, and there is no report.
   const nothing = '{ "numPassedTests": 0, "numFailedTests": 0, "testResults": [] }';
   const { numPassedTests, numFailedTests, testResults } = JSON.parse(

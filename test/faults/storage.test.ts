@@ -408,7 +408,7 @@ describe('A download from a storage goes wrong', () => {
     // The keys are withdrawn once the size is known.
     program(
       'curl',
-      'case "$*" in *--head*) exec /usr/bin/curl "$@" ;; esac\nsed s/AKIAROOT/AKIANONE/ | /usr/bin/curl "$@"',
+      'case "$*" in *" --head "* | --version) exec /usr/bin/curl "$@" ;; esac\nsed s/AKIAROOT/AKIANONE/ | /usr/bin/curl "$@"',
     );
     const { said } = await fetching(server.storage(), 1, sumOf(small)).ended;
     expect(said).toContain('the storage does not know the access key: correct s3.access_key');
