@@ -4,7 +4,7 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { schedule } from '../lib/engine/resource/system/schedule.ts';
-import { diskAlertSettings } from '../lib/node/server/disk-alert.ts';
+import { diskAlertSettings, diskAlertState } from '../lib/node/server/disk-alert.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -22,12 +22,14 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
   return [
     directory(dirname(program)),
     directory(dirname(settings)),
+    directory(diskAlertState),
     file(program).content(script).mode(0o755),
     file(settings).content(diskAlertSettings(['/', vars.paths.data, root], vars.disk_alert)),
     schedule(`${product}-disk-alert`, {
       every: vars.disk_alert.every_seconds,
       command: `${program} ${settings}`,
       description: 'Alerts when a disk of the RPC node fills up',
+      writes: [diskAlertState],
     }),
   ];
 });

@@ -92,6 +92,7 @@ export default defineConfig({
           page('Faults of a run', '/faults'),
           page('Faults of hosts', '/faults-hosts'),
           page('Faults of data', '/faults-data'),
+          page('Faults of physical snapshots', '/faults-snapshots'),
           page('Gateways under load', '/faults-gateway'),
           page('Faults of storage', '/faults-storage'),
           page('Faults of input and hosts', '/faults-input'),

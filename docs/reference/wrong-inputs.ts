@@ -4,6 +4,9 @@
  */
 export type WrongValue = readonly [key: string, value?: string];
 
+const publicKey =
+  '-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMDbZrsJ89U2oMHIGr5SejiUArsmr+kxZlAvqG2XStHUB31Yh1nLZkXXHip5W59OTFpejNHSjqhI1mqJQkcgSDw==\\n-----END PUBLIC KEY-----';
+
 export const wrongValues: readonly WrongValue[] = [
   ['groups'],
   ['groups', '[]'],
@@ -90,6 +93,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['vars.images.node', 'registry.example.org/node:latest tag'],
   ['vars.images.database', 'postgres:16'],
   ['vars.images.node', '""'],
+  ['vars.image_keys', '{ node: cosign.pub }'],
+  ['vars.image_keys', `{ node: "${publicKey}" }`],
   ['vars.registry', '{ address: http://a/ }'],
   ['vars.credentials.state.password', 'hunter2hunter2'],
   ['vars.credentials.state.password', 'env:NOT_SET_ANYWHERE'],

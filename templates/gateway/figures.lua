@@ -7,10 +7,13 @@ local without_key = "(none)"
 -- Milliseconds: the upper bounds of the histogram.
 local bounds = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000 }
 
+-- Counters of haproxy.cfg for a key in its table quick_figures: answers by the first bounds, then bits of their milliseconds.
+local quick_bounds, quick_bits = 8, 10
+
 local clients, names, by_kind = {}, {}, {}
 
 local function new_client(key, class)
-  local client = { key = key, class = class, calls = 0, answers = {}, refused = {}, took = 0, slower = 0, within = {} }
+  local client = { key = key, class = class, calls = 0, answers = {}, refused = {}, took = 0, slower = 0, within = {}, quick = {} }
   for place in ipairs(bounds) do client.within[place] = 0 end
   return client
 end
@@ -26,12 +29,6 @@ local function client_of(key, class)
   return clients[name]
 end
 
--- Counts the calls of a request by HTTP that passes.
-function figures.count(key, heavy, number)
-  local client = client_of(key, heavy and "heavy" or "usual")
-  client.calls = client.calls + number
-end
-
 -- What an answer counts for: of hundreds of the status, heavy, WebSocket, name of the key and reason of a refusal.
 local function kind_of(text)
   local hundreds, heavy, lasts, key, reason = text:match("^(%d*) (%d*) (%d*) (%S*) (%S*)$")
@@ -40,10 +37,10 @@ local function kind_of(text)
   return { client = client_of(key, class), code = hundreds .. "xx", reason = reason ~= "" and reason or nil }
 end
 
--- Counts an answer, as haproxy.cfg writes it: milliseconds, and the rest, which few different answers have. A converter costs less than
--- an action: HAProxy makes no object of the transaction for it.
+-- Counts an answer, as haproxy.cfg writes it: milliseconds, calls, and the rest, which few different answers have. A converter costs
+-- less than an action: HAProxy makes no object of the transaction for it.
 core.register_converters("figure", function(line)
-  local took, text = line:match("^(%d+) (.*)$")
+  local took, calls, text = line:match("^(%d+) (%d*) (.*)$")
   local kind = text and (by_kind[text] or kind_of(text))
   if not kind then return 0 end
   by_kind[text] = kind
@@ -54,6 +51,7 @@ core.register_converters("figure", function(line)
     return 1
   end
   took = tonumber(took)
+  client.calls = client.calls + (tonumber(calls) or 0)
   client.took = client.took + took
   for place, bound in ipairs(bounds) do
     if took <= bound then
@@ -65,12 +63,31 @@ core.register_converters("figure", function(line)
   return 1
 end)
 
+-- Takes over what HAProxy itself has counted since the last time. Its counters have 32 bits.
+local function take_over(client, converters)
+  local key = client.key == without_key and "=" or client.key
+  local function more(counter)
+    local now = converters:table_gpc(key, counter, "quick_figures") or 0
+    local number = (now - (client.quick[counter] or 0)) & 0xffffffff
+    client.quick[counter] = now
+    -- After a reload the process of before empties its tables, and may be asked at that moment.
+    return number > 0x7fffffff and now or number
+  end
+  for place = 1, quick_bounds do
+    local number = more(place - 1)
+    client.within[place] = client.within[place] + number
+    client.calls = client.calls + number
+    if number > 0 then client.answers["2xx"] = (client.answers["2xx"] or 0) + number end
+  end
+  for bit = 0, quick_bits - 1 do client.took = client.took + (more(quick_bounds + bit) << bit) end
+end
+
 local prefix = "rpc_node_gateway_"
 local help = {
   "# TYPE rpc_node_gateway_answers_total counter",
   "# HELP rpc_node_gateway_answers_total Answers to clients, also those of the gateway itself.",
   "# TYPE rpc_node_gateway_calls_total counter",
-  "# HELP rpc_node_gateway_calls_total Calls that passed: each one in a batch counts.",
+  "# HELP rpc_node_gateway_calls_total Calls that passed, by HTTP as soon as they are answered: each one in a batch counts.",
   "# TYPE rpc_node_gateway_refused_total counter",
   "# HELP rpc_node_gateway_refused_total Requests by HTTP, and messages of WebSockets, that were refused.",
   "# TYPE rpc_node_gateway_seconds histogram",
@@ -132,6 +149,11 @@ core.register_service("figures", "http", function(applet)
   applet:add_header("content-type", "text/plain; version=0.0.4")
   applet:start_response()
   applet:send(table.concat(help, "\n") .. "\n")
-  for _, name in ipairs({ table.unpack(names) }) do applet:send(series(clients[name])) end
+  for key in pairs(core.proxies.quick_figures.stktable:dump()) do client_of(key == "=" and "" or key, "usual") end
+  for _, name in ipairs({ table.unpack(names) }) do
+    local client = clients[name]
+    if client.class == "usual" then take_over(client, applet.c) end
+    applet:send(series(client))
+  end
   for key, entry in pairs(messages()) do applet:send(messages_of(key, entry)) end
 end)

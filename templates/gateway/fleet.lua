@@ -17,6 +17,8 @@ local turn_reason = "its turn in a run"
 local turn_patience, renewed_for = 30, 600
 -- After its start HAProxy gets the table of clients from the process of before, or from another gateway.
 local learns_for = 10
+-- For so long a connection is idle at most.
+local idle_for = 61
 -- Between two questions to a host on behalf of clients that wait for a block.
 local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
@@ -226,6 +228,7 @@ local function enact(host)
   host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
   if host.serving == was then return end
+  if was == false then host.came_back = now() end
   -- HAProxy itself sends a client to the host that it had, if that is in the map.
   if host.serving and is_for(host, false) then
     core.set_map(serving, host.id, host.name)
@@ -347,8 +350,10 @@ core.register_action("place", { "http-req" }, function(txn)
   -- HAProxy gives a number for a truth.
   local heavy = txn:get_var("txn.heavy") ~= nil
   if host and not is_for(host, heavy) then host = nil end
-  if not host and (txn:get_var("txn.forgot") or now() - began < learns_for) then floor = math.max(floor, highest_now()) end
-  if host and not host.serving then
+  -- In a process that ends the client may have got another host and its heights since, by the next process.
+  local unsure = txn:get_var("txn.ends") and not (host and host.serving and now() - (host.came_back or 0) > idle_for)
+  if unsure or (not host and now() - began < learns_for) then floor = math.max(floor, highest_now()) end
+  if host and (unsure or not host.serving) then
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end

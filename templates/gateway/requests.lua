@@ -1,6 +1,8 @@
 -- Judges requests by HTTP. It is a part of the Lua state that all threads share, as fleet.lua is: a stream must not use two states.
 
--- Sets txn.judged, without which HAProxy refuses the request: it goes on after an error in Lua. Sets txn.refused where the body is refused, with code and words of the error, and txn.id. Of a single call txn.method is set. txn.heavy says that hosts for heavy methods have to answer.
+-- Judges what haproxy.cfg has not judged itself. Sets txn.judged, without which HAProxy refuses the request: it goes on after an error in
+-- Lua. Sets txn.refused where the body is refused, with code and words of the error, and txn.id. Of what passes, txn.calls is the number
+-- of calls; txn.method is set for a single call; txn.heavy says that hosts for heavy methods have to answer.
 core.register_action("judge", { "http-req" }, function(txn)
   local body = txn.sf:req_body() or ""
   local count, key = calls.counter(txn), txn:get_var("txn.key")
@@ -20,7 +22,8 @@ core.register_action("judge", { "http-req" }, function(txn)
     return
   end
   if list.heavy then txn:set_var("txn.heavy", true) end
-  if body ~= "" then figures.count(key, list.heavy, math.max(1, #list)) end
+  -- An empty batch is a request, too.
+  if body ~= "" then txn:set_var("txn.calls", math.max(1, #list)) end
   if not list.is_batch and list[1] then txn:set_var("txn.method", list[1].method) end
   for _, call in ipairs(list) do
     if call.method == "eth_sendRawTransaction" then txn:set_var("txn.sends", true) end

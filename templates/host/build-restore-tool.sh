@@ -24,6 +24,12 @@ git -C "$SOURCE" checkout --quiet --detach "$commit"
 case $(cd "$SOURCE" && go tool link -h 2>&1) in
   *-checklinkname*) export LDFLAGS=-checklinkname=0 ;;
 esac
+# What Go downloads and keeps is for this build alone: root's home stays as it is. Go makes its modules read-only.
+GOPATH=$SOURCE.go
+export GOPATH GOMODCACHE="$GOPATH/pkg/mod" GOCACHE="$GOPATH/cache"
+remove_go() { [ ! -e "$GOPATH" ] || { chmod -R u+w "$GOPATH" && rm -rf "$GOPATH"; }; }
+remove_go
+trap remove_go EXIT
 make -C "$SOURCE" build
 
 built=$SOURCE/dist/$(basename "$TOOL")

@@ -136,8 +136,38 @@ function ask({
 }
 
 /** The time below which a share of the answers was, of those that were due within a time. */
-export function quantile({ times }: Load, share: number, from = 0, to = Number.POSITIVE_INFINITY): string {
-  const list = times.filter(({ at }) => at >= from && at < to).map(({ took }) => took);
-  const value = list.sort((one, other) => one - other)[Math.floor(list.length * share)] ?? Number.NaN;
+export function quantile(load: Load, share: number, from = 0, to = Number.POSITIVE_INFINITY): string {
+  const value = timeOf(load, share, from, to);
   return `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+}
+
+/** Milliseconds. */
+function timeOf({ times }: Load, share: number, from: number, to: number): number {
+  const list = times.filter(({ at }) => at >= from && at < to).map(({ took }) => took);
+  return list.sort((one, other) => one - other)[Math.floor(list.length * share)] ?? Number.NaN;
+}
+
+/**
+ * Waits until the machine carries a load: programs have just begun, and others may run beside
+ * them. Half of the answers of the last two seconds take 200 ms or less then.
+ *
+ * @throws Error after a minute: what is measured would be the machine
+ */
+export async function carried(load: Load): Promise<void> {
+  const end = performance.now() + 60_000;
+  const isCarried = () => timeOf(load, 0.5, performance.now() - 2000, performance.now()) <= 200;
+  do {
+    await sleep(2000);
+    if (isCarried()) return;
+  } while (performance.now() < end);
+  const said = quantile(load, 0.5, end - 10_000);
+  throw new Error(`this machine does not carry the load: half of the answers take more than ${said} at rest`);
+}
+
+/** How many requests failed, and how many of them by each reason. */
+export function failures({ failed }: Load): string {
+  const counts = new Map<string, number>();
+  for (const { why } of failed) counts.set(why, (counts.get(why) ?? 0) + 1);
+  const reasons = [...counts].map(([why, count]) => `${count} by ${why}`);
+  return [`${failed.length} failed`, ...(reasons.length === 0 ? [] : [`(${reasons.join(', ')})`])].join(' ');
 }

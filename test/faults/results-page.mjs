@@ -19,6 +19,7 @@ export const pages = [
   { file: 'docs/faults-gateway.md', has: /^A gateway under load/ },
   { file: 'docs/faults-input.md', has: /^(Awkward|Hostile|Shell|Dependencies)/ },
   { file: 'docs/faults-storage.md', has: /storage/ },
+  { file: 'docs/faults-snapshots.md', has: /^A physical snapshot/ },
   {
     file: 'docs/faults-data.md',
     has: /[Ss]napshot|restore|download|Backups|switch|[Rr]ewind|Physical/,

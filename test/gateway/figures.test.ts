@@ -62,6 +62,29 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('figures of clients', () => {
     });
   });
 
+  // HAProxy itself judges a call whose id is a number, and Lua any other.
+  test.each([1, 'a-1'])(
+    'a call with id %j counts once it passes, and not where it is refused',
+    async (id) => {
+      const ownMethods = { key: 'env:GATEWAY_BOB', methods: { deny: [] } };
+      process.env.GATEWAY_BOB = 'b'.repeat(32);
+      await start({ clients: { requests: 4 } }, { alice: limited, bob: ownMethods });
+      await ask(call('who', id), asAlice);
+      await ask(call('who', id), { headers: { 'x-api-key': 'b'.repeat(32) } });
+      const many = await Promise.all(Array.from({ length: 12 }, () => ask(call('who', id))));
+      const refused = many.filter(({ status }) => status === 429).length;
+      expect(refused).toBeGreaterThan(0);
+      expect(await figures()).toMatchObject({
+        [`calls_total{${ofAlice.usual}}`]: 1,
+        'calls_total{key="bob",class="usual"}': 1,
+        [`calls_total{${without.usual}}`]: 12 - refused,
+        [`answers_total{${without.usual},code="2xx"}`]: 12 - refused,
+        [`refused_total{${without.usual},reason="requests"}`]: refused,
+        [`seconds_count{${without.usual}}`]: 12 - refused,
+      });
+    },
+  );
+
   test('each limit that refuses is counted by its name, and errors by their status', async () => {
     await start();
     await ask(batch(9), asAlice);
@@ -95,14 +118,38 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('figures of clients', () => {
     const [usual, heavy] = hosts as [RpcHost, RpcHost];
     Object.assign(heavy, { slowMethod: 'debug_x', delay: 300 });
     await Promise.all([ask(call('debug_x')), ask(call('debug_x'), asAlice)]);
-    Object.assign(usual, { slowMethod: 'who', delay: 60 });
-    await ask(call(), asAlice);
+    expect((await figures())[`seconds_bucket{${without.heavy},le="0.25"}`]).toBe(0);
+    // HAProxy itself counts a call whose id is a number and that takes up to a second.
+    const took: number[] = [];
+    for (const [id, delay] of [
+      [1, 60],
+      [2, 300],
+      ['a', 300],
+      [3, 1100],
+    ] as const) {
+      Object.assign(usual, { slowMethod: 'who', delay });
+      const started = performance.now();
+      await ask(call('who', id), asAlice);
+      took.push(performance.now() - started);
+    }
     const found = await figures();
-    expect(found[`seconds_bucket{${without.heavy},le="0.25"}`]).toBe(0);
     expect(found[`seconds_bucket{${without.heavy},le="+Inf"}`]).toBe(1);
     expect(found[`seconds_sum{${ofAlice.heavy}}`]).toBeGreaterThanOrEqual(0.29);
-    expect(found[`seconds_bucket{${ofAlice.usual},le="0.05"}`]).toBe(0);
-    expect(found[`seconds_count{${ofAlice.usual}}`]).toBe(1);
+    const counts = ['0.05', '0.25', '1', '+Inf'].map(
+      (bound) => found[`seconds_bucket{${ofAlice.usual},le="${bound}"}`] ?? Number.NaN,
+    );
+    expect(counts[0]).toBe(0);
+    // A loaded machine adds to the times, as the client sees them, too.
+    expect(counts[1]).toBeGreaterThanOrEqual(took.filter((each) => each <= 250).length);
+    expect(counts[2]).toBeGreaterThanOrEqual(took.filter((each) => each <= 1000).length);
+    expect(counts[2]).toBeLessThanOrEqual(3);
+    expect(counts[3]).toBe(4);
+    const sum = found[`seconds_sum{${ofAlice.usual}}`];
+    const all = took.reduce((one, other) => one + other) / 1000;
+    expect(sum).toBeGreaterThan(1.75);
+    expect(sum).toBeLessThanOrEqual(all);
+    // Each is taken over once.
+    expect(await figures()).toEqual(found);
   });
 
   test('messages of WebSockets are counted by the name of the key', async () => {

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -545,6 +546,20 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         const statuses = [];
         for (const address of clients) statuses.push(await open(address));
         expect(statuses).toEqual([101, 101, 101, 101, 429]);
+      });
+
+      test('a client has as many connections as it may have, and one that has ended counts no more', async () => {
+        gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { connections: 2 }]]));
+        const ask = async (agent = new Agent(), from = '127.0.8.1') => {
+          onTestFinished(() => agent.destroy());
+          return (await get({ port: ports.http, body: call('who'), from, agent })).status;
+        };
+        const [one, two, three] = [1, 2, 3].map(() => new Agent({ keepAlive: true }));
+        expect([await ask(one), await ask(two), await ask(one)]).toEqual([200, 200, 200]);
+        await expect(ask(three)).rejects.toThrow('ECONNRESET');
+        expect(await ask(three, '127.0.8.2')).toBe(200);
+        one?.destroy();
+        await until(async () => (await ask(three)) === 200, 'it may connect again');
       });
     });
 

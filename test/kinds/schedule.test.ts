@@ -38,6 +38,21 @@ test('the command runs repeatedly, exactly as written', async () => {
   );
 });
 
+test('a command in a sandbox writes what it may, and nothing else', async () => {
+  const kept = '/var/lib/kinds-test-schedule';
+  await host.run`mkdir -p ${kept}`;
+  const command = `touch ${kept}/yes; touch /etc/kinds-test-no /home/no /var/lib/no; df -P / | tail -n 1 >${kept}/df; curl -sS file:///etc/hostname >${kept}/name`;
+  await converge(
+    host,
+    schedule(`${name}-sandbox`, { every: 1, command, description: 'a test', writes: [kept] }),
+  );
+  await host.sleep(3);
+  await host.run`systemctl stop ${`${name}-sandbox.timer`}`;
+  expect((await host.$`ls ${kept}`).lines()).toEqual(['df', 'name', 'yes']);
+  expect((await host.$`ls /etc/kinds-test-no /home/no /var/lib/no 2>/dev/null`).lines()).toEqual([]);
+  expect((await host.$`sed 's/.* //' ${kept}/df`).text()).toBe('/');
+});
+
 test('another interval replaces the timer and takes effect', async () => {
   await converge(host, everyHour);
   const next = await host.$`systemctl show -p TimersMonotonic --value ${`${name}.timer`}`;

@@ -183,6 +183,64 @@ test('a key on a security token (PKCS#11), whose PIN is asked for', async () => 
   expect(await said(own, { identityFile: undefined })).toMatch(/root could not log in at 127\.0\.0\.1/);
 });
 
+/**
+ * A key on an authenticator (FIDO) in software: the path of its private part.
+ *
+ * @param options of ssh-keygen
+ */
+function keyOnAuthenticator(...options: string[]): string {
+  installMissing([
+    ['/usr/bin/gcc', 'gcc'],
+    ['/usr/include/openssl/ec.h', 'libssl-dev'],
+    ['/usr/lib/openssh/ssh-sk-helper', 'openssh-client'],
+  ]);
+  const folder = temporaryDirectory();
+  const [library, key] = [join(folder, 'authenticator.so'), join(folder, 'key')];
+  const source = new URL('authenticator.c', import.meta.url).pathname;
+  execFileSync('gcc', [
+    ...['-shared', '-fPIC', '-Wall', '-Wno-deprecated-declarations'],
+    ...['-o', library, source, '-lcrypto'],
+  ]);
+  vi.stubEnv('SSH_SK_PROVIDER', library);
+  const kind = ['-t', 'ecdsa-sk', '-N', '', '-C', '', '-f', key];
+  execFileSync('ssh-keygen', ['-q', ...kind, ...options], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return key;
+}
+
+test('a key on an authenticator (FIDO): the operator is told to touch it', async () => {
+  const key = keyOnAuthenticator();
+  const own = await sshdWith('');
+  writeFileSync(`${own.clientKey}.pub`, publicKey(key));
+  sshConfig('SecurityKeyProvider $SSH_SK_PROVIDER');
+  const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => told.mockRestore());
+  expect(await said(own, { identityFile: key }, async () => '')).toBe('in');
+  const lines = told.mock.calls.map(([text]) => String(text));
+  expect(lines).toEqual([
+    expect.stringMatching(/^db-1: Confirm user presence for key ECDSA-SK SHA256:\S+\n$/),
+  ]);
+});
+
+test('a key on an authenticator that wants a PIN: it is asked for, and a wrong one logs nobody in', async () => {
+  const key = keyOnAuthenticator('-O', 'verify-required');
+  vi.stubEnv('AUTHENTICATOR_PIN', '4711');
+  const own = await sshdWith('PubkeyAuthOptions verify-required');
+  writeFileSync(`${own.clientKey}.pub`, `verify-required ${publicKey(key)}`);
+  sshConfig('SecurityKeyProvider $SSH_SK_PROVIDER');
+  const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(() => told.mockRestore());
+  const asked: string[] = [];
+  const answering = (pin: string): Ask => {
+    return async (question) => {
+      asked.push(question);
+      return pin;
+    };
+  };
+  expect(await said(own, { identityFile: key }, answering('4711'))).toBe('in');
+  expect(asked).toEqual([expect.stringMatching(/^db-1: Enter PIN .*ECDSA-SK/)]);
+  expect(await said(own, { identityFile: key }, answering('0000'))).toMatch(/root could not log in/);
+});
+
 /** An agent with a key: its socket. */
 function agentWith(key: string): string {
   const socket = join(temporaryDirectory(), 'agent');

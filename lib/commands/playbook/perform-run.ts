@@ -63,11 +63,7 @@ export async function performRun<V>(
         check: options.check,
         startAt: options.startAt,
         assumedStopped: new Set(options.assumedStopped),
-        lock: {
-          holder: thisHolder(playbook.name, inventory.name, Date.now()),
-          breaks: options.breakLock,
-          wait: options.wait,
-        },
+        lock: lockOf(job),
         interrupt: signal,
       },
       (event) => {
@@ -81,6 +77,12 @@ export async function performRun<V>(
   } finally {
     if (options.report !== undefined && record.path) await report(record.path, options.report);
   }
+}
+
+/** What a run does about locks, and who it says that it is. */
+function lockOf<V>({ playbook, inventory, options }: Job<V>): RunOptions['lock'] {
+  const holder = thisHolder(playbook.name, inventory.name, Date.now());
+  return { holder, breaks: options.breakLock, wait: options.wait };
 }
 
 /** The options that narrow a run. */

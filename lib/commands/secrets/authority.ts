@@ -8,7 +8,7 @@ import { errorCode } from '../../engine/text/error-code.ts';
 import { newAuthority, newKey } from '../../node/encryption/openssl.ts';
 import { authorityKey, certificatesOf } from '../../node/inventory/encryption.ts';
 
-/** @returns a new key for an authority: PKCS #8 in one line of base64, as a file of secrets has it */
+/** A new key for an authority: PKCS #8 in one line of base64, as a file of secrets has it. */
 export function newAuthorityKey(): string {
   const key = createPrivateKey(newKey().reveal());
   return key.export({ type: 'pkcs8', format: 'der' }).toString('base64');

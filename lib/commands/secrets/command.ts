@@ -171,6 +171,25 @@ async function rotate(task: Task): Promise<void> {
       });
     return rotateAuthority(task, authority, store);
   }
+  const names = passwordsToRotate(task, values);
+  const text = changeSecretValues(store.text, {
+    current: new Map(names.map((name) => [name, newPassword()])),
+    previous: new Map(names.map((name) => [name, values.current.get(name)])),
+  });
+  await write(store, text, around);
+  for (const name of names) around.say(`new ${name}; the previous value is kept under previous`);
+  const chosen = passwords.filter(({ name }) => names.includes(name));
+  if (chosen.some(({ isUsed }) => isUsed)) around.say(['', ...nextSteps(task)].join('\n'));
+  sayUnusedPasswords(chosen, task);
+}
+
+/**
+ * The names of the passwords that are rotated: those of the command line, or all of databases.
+ *
+ * @throws Problem for a name that is none of them, and where a previous value is still kept
+ */
+function passwordsToRotate(task: Task, values: SecretValues): readonly string[] {
+  const { file, options, passwords } = task;
   const known = passwords.map(({ name }) => name).filter((name) => values.current.has(name));
   const names = options.names.length > 0 ? options.names : known;
   refuseUnknown(names, values, task);
@@ -191,15 +210,7 @@ async function rotate(task: Task): Promise<void> {
       },
     );
   }
-  const text = changeSecretValues(store.text, {
-    current: new Map(names.map((name) => [name, newPassword()])),
-    previous: new Map(names.map((name) => [name, values.current.get(name)])),
-  });
-  await write(store, text, around);
-  for (const name of names) around.say(`new ${name}; the previous value is kept under previous`);
-  const chosen = passwords.filter(({ name }) => names.includes(name));
-  if (chosen.some(({ isUsed }) => isUsed)) around.say(['', ...nextSteps(task)].join('\n'));
-  sayUnusedPasswords(chosen, task);
+  return names;
 }
 
 /** What follows a rotation: a deploy changes the passwords where they are used. */

@@ -14,7 +14,7 @@ const authorityDays = 3650;
 /** Of the certificate of a server: a year. A deploy renews it long before its end. */
 const serverDays = 365;
 
-/** @returns a new private key on the curve P-256, in PEM */
+/** A new private key on the curve P-256, in PEM. */
 export function newKey(): Secret {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());

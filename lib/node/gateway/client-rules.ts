@@ -11,8 +11,8 @@ const client = 'src,ipmask(32,64)';
  * clients in a header has many of them, which requests count.
  */
 export function connectionRules({ clients, trusted }: Pick<Gateway, 'clients' | 'trusted'>): string[] {
-  const limit = `reject if { sc1_conn_cur gt ${clients.connections} }`;
-  const counted = `track-sc1 ${client} table connections`;
+  const limit = `reject if { sc0_conn_cur gt ${clients.connections} }`;
+  const counted = `track-sc0 ${client} table clients`;
   if (!trusted) return [`tcp-request connection ${counted}`, `tcp-request connection ${limit}`];
   const isTrusted = `{ src ${trusted.addresses.join(' ')} }`;
   const others = [`tcp-request connection ${counted} unless ${isTrusted}`, `tcp-request connection ${limit}`];
@@ -21,7 +21,7 @@ export function connectionRules({ clients, trusted }: Pick<Gateway, 'clients' | 
     `tcp-request connection expect-proxy layer4 if ${isTrusted}`,
     ...others,
     // Only now the client is known.
-    `tcp-request session ${counted} unless { sc1_tracked }`,
+    `tcp-request session ${counted} unless { sc0_tracked }`,
     `tcp-request session ${limit}`,
   ];
 }
@@ -45,7 +45,7 @@ export function requestRules({ clients, trusted }: Pick<Gateway, 'clients' | 'tr
       const conditions = [`{ src ${addresses} }`, ...places.slice(0, at).map(isTrusted)];
       return `http-request set-src req.hdr(${header},${place}) if ${conditions.join(' ')}`;
     }),
-    `http-request track-sc1 ${client} table connections unless { sc1_tracked }`,
-    `http-request set-var(txn.refused) str(connections) if { sc1_conn_cur gt ${clients.connections} }`,
+    `http-request track-sc0 ${client} table clients`,
+    `http-request set-var(txn.refused) str(connections) if { sc0_conn_cur gt ${clients.connections} }`,
   ];
 }

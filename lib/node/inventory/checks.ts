@@ -60,7 +60,8 @@ const alone = {
   monitor: 'a monitor has to notice when other servers fail: give it one of its own',
 };
 
-function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
+function groupProblems(deployment: Deployment): Problem[] {
+  const { hosts, placeOfGroup } = deployment;
   const known = Object.keys(groups);
   const hostsIn = (group: string) =>
     hosts.filter((host) => host.groups.includes(group)).map(({ name }) => name);
@@ -85,28 +86,38 @@ function groupProblems({ hosts, placeOfGroup }: Deployment): Problem[] {
       const what = `group ${group} has ${names.length} hosts (${names.join(', ')}): there may be ${allowed}`;
       return names.length > most ? [problem(group, what, limited[group])] : [];
     }),
-    ...Object.entries(alone).flatMap(([group, hint]) => {
-      const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
-      return both.map(({ name, groups: own }) => {
-        const what = `${name} is in group ${group} and in ${own.filter((other) => other !== group).join(', ')}`;
-        return new Problem(what, { where: placeOfGroup(group, name), hint });
-      });
-    }),
-    ...hosts
-      .filter(({ vars }) => vars.network.kind === 'main')
-      .flatMap(({ name, groups: own }) => {
-        const several = ['database', 'rpc', 'gateway'].filter((group) => own.includes(group));
-        if (several.length < 2) return [];
-        const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
-        const hint = 'one server for several of them is for a test network';
-        return [
-          new Problem(what, {
-            where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name),
-            hint,
-          }),
-        ];
-      }),
+    ...notAlone(deployment),
+    ...togetherOnMainNetwork(deployment),
   ];
+}
+
+/** Hosts that share a server with another group, and may not. */
+function notAlone({ hosts, placeOfGroup }: Deployment): Problem[] {
+  return Object.entries(alone).flatMap(([group, hint]) => {
+    const both = hosts.filter(({ groups: own }) => own.includes(group) && own.length > 1);
+    return both.map(({ name, groups: own }) => {
+      const what = `${name} is in group ${group} and in ${own.filter((other) => other !== group).join(', ')}`;
+      return new Problem(what, { where: placeOfGroup(group, name), hint });
+    });
+  });
+}
+
+/** Servers of the main network that are in several groups. */
+function togetherOnMainNetwork({ hosts, placeOfGroup }: Deployment): Problem[] {
+  return hosts
+    .filter(({ vars }) => vars.network.kind === 'main')
+    .flatMap(({ name, groups: own }) => {
+      const several = ['database', 'rpc', 'gateway'].filter((group) => own.includes(group));
+      if (several.length < 2) return [];
+      const what = `${name} is in the groups ${several.join(' and ')}: on the main network JSON-RPC and gateways have servers of their own`;
+      const hint = 'one server for several of them is for a test network';
+      return [
+        new Problem(what, {
+          where: placeOfGroup(own.findLast((each) => several.includes(each)) ?? '', name),
+          hint,
+        }),
+      ];
+    });
 }
 
 /**
@@ -191,6 +202,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...gatewayFaults(inventory, host),
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
+    ...signatureFaults(host.vars),
     ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
@@ -309,6 +321,17 @@ function generationFaults({ generation: own, images, snapshot, node_binary }: Ra
       hint: `leave out ${path[0] === 'images' ? 'the tag' : 'the key'}: the default is that of the ${own} generation`,
     };
   });
+}
+
+/** A tag may mean another image when it is pulled than when its signature is looked at. */
+function signatureFaults({ images, image_keys: keys = {} }: RawVariables): Fault[] {
+  return (['node', 'prover', 'database'] as const)
+    .filter((name) => keys[name] !== undefined && !images[name].includes('@'))
+    .map((name) => ({
+      path: ['images', name],
+      what: `images.${name} has no digest, and image_keys.${name} is there: a signature is of a digest`,
+      hint: 'add it behind the name, as in registry.example/owner/name@sha256:…; docker buildx imagetools inspect NAME prints it',
+    }));
 }
 
 /**

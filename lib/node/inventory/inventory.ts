@@ -26,6 +26,7 @@ import { plainTextWarnings, readAuthority } from './encryption.ts';
 import { readFallback } from './fallback.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
+import { openWays } from './open-ways.ts';
 import { projectInventories } from './project.ts';
 
 /** Of a password. Fewer can be guessed (NIST SP 800-63B, 5.1.1.2). */
@@ -86,7 +87,7 @@ export async function loadDeployment(
   throwProblems(problems);
   const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
   const { name, file, sourcesOf, said } = inventory;
-  const warnings = plainTextWarnings(inventory);
+  const warnings = [...plainTextWarnings(inventory), ...openWays(inventory)];
   return { name, file, hosts, sourcesOf, ...(said && { said }), warnings };
 }
 

@@ -75,18 +75,21 @@ async function filesOf(
     return undefined;
   }
   const folder = new URL(from === undefined ? '.' : from.replace(/\/*$/, '/'), isRemote ? source : undefined);
+  return { ...filesIn(found, folder, await text), ...kept };
+}
+
+/**
+ * @param folder of the files
+ * @param text of the manifest
+ */
+function filesIn(found: Found, folder: URL, text: string): SnapshotFiles {
   if ('pieces' in found) {
-    const whole = { url: folder.href, sha256: sha256Of(await text) };
-    return {
-      state: whole,
-      prover: whole,
-      date: found.date,
-      physical: { manifest: found, folder: folder.href },
-      ...kept,
-    };
+    const whole = { url: folder.href, sha256: sha256Of(text) };
+    const physical = { manifest: found, folder: folder.href };
+    return { state: whole, prover: whole, date: found.date, physical };
   }
   const archive = ({ file, sha256 }: Manifest['state']) => ({ url: new URL(file, folder).href, sha256 });
-  return { state: archive(found.state), prover: archive(found.prover), date: found.date, ...kept };
+  return { state: archive(found.state), prover: archive(found.prover), date: found.date };
 }
 
 type Found = Manifest | PhysicalManifest;

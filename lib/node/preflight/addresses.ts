@@ -5,9 +5,10 @@ import { genesisProblem } from '../chain/genesis-file.ts';
 import { historiesAgree } from '../chain/layer1-history.ts';
 import { askChainId, askDownload, isOfChain } from '../chain/reachable.ts';
 import { genesisPath } from '../render/render.ts';
+import { imagesAreSigned } from '../server/image-signatures.ts';
 import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
-import { goal } from './known.ts';
+import { beforehand, goal } from './known.ts';
 import { layer1Answers } from './layer1.ts';
 import { registriesAnswer } from './registries.ts';
 import { snapshotCanBeDownloaded } from './restore.ts';
@@ -23,12 +24,14 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
   const { host, vars, given } = context;
   const { node, prover, database } = vars.images;
   // It pulls the image of the database alone.
-  if (host.groups.includes('replica')) return registriesAnswer(vars, [database]);
+  if (host.groups.includes('replica'))
+    return [...registriesAnswer(vars, [database]), ...signatures(context, ['database'])];
   return [
     sequencerAnswers(context),
     ...layer1Answers(context),
     genesisCanBeDownloaded(vars),
     ...registriesAnswer(vars, [node, prover, database]),
+    ...signatures(context, ['node', 'prover', 'database']),
     ...(host.groups.includes('database')
       ? [
           ...historiesAgree(vars, vars.snapshot.replace_existing || given['to-time'] !== undefined),
@@ -36,6 +39,11 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
         ]
       : []),
   ];
+}
+
+/** A host without curl is asked again before it pulls the images. */
+function signatures({ vars }: Context<Variables>, names: Parameters<typeof imagesAreSigned>[1]): Resource[] {
+  return imagesAreSigned(vars, names).map((each) => beforehand(each.name, each));
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import { expectation, type Resource } from '../../engine/resource/resource.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { registryAnswers } from '../chain/reachable.ts';
+import { apiOf, namedRegistry } from '../server/registry.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 
@@ -30,28 +31,17 @@ interface Registry {
 }
 
 /** The registries that image names contain; the engine's default registry is not checked. */
-function registriesOf({ registry }: Variables, images: readonly string[]): Registry[] {
-  const named = images.flatMap((image) => {
-    const [first = '', ...rest] = image.split('/');
-    // The first part of an image's name is a registry, or a user of the default registry.
-    return rest.length > 0 && (/[.:]/.test(first) || first === 'localhost') ? [first] : [];
-  });
-  const all = new Set([...(registry ? [registry.address] : []), ...named]);
-  return [...all].map((name) => {
-    const scheme = registry?.insecure && registry.address === name ? 'http' : 'https';
-    return {
-      name,
-      url: `${scheme}://${apiOf(name)}/v2/`,
-      images: images.filter((image) => image.startsWith(`${name}/`)),
-    };
-  });
+function registriesOf(vars: Variables, images: readonly string[]): Registry[] {
+  const named = images.flatMap((image) => namedRegistry(image) ?? []);
+  const all = new Set([...(vars.registry ? [vars.registry.address] : []), ...named]);
+  return [...all].map((name) => ({
+    name,
+    url: `${apiOf(vars, name)}/`,
+    images: images.filter((image) => image.startsWith(`${name}/`)),
+  }));
 }
 
-/** Docker Hub has two names in image names, and its API has another. */
-function apiOf(registry: string): string {
-  return ['docker.io', 'index.docker.io'].includes(registry) ? 'registry-1.docker.io' : registry;
-}
-
+/** Whether the host has all these images. */
 async function imagesAreThere(reader: Reader, images: readonly string[]): Promise<boolean> {
   if (images.length === 0) return false;
   return (await reader.$`systemctl is-active --quiet docker.service && docker image inspect ${images}`).ok;

@@ -3,6 +3,9 @@ import { type Content, secretContent } from '../../engine/resource/file/content.
 import type { Variables } from '../variables/variables.ts';
 import { product } from './product.ts';
 
+/** What was reported last. */
+export const diskAlertState = `/var/lib/${product}/disk-alert`;
+
 /**
  * The settings file of templates/host/disk-alert.sh.
  *
@@ -14,7 +17,7 @@ export function diskAlertSettings(paths: readonly string[], wanted: Variables['d
     PATHS: [...new Set(paths)].join(' '),
     WARN: wanted.warn_percent,
     CLEAR: wanted.clear_percent,
-    STATE: `/var/lib/${product}/disk-alert`,
+    STATE: diskAlertState,
     // Chat services put a token into the address.
     WEBHOOK: wanted.webhook === 'journal' ? '' : (wanted.webhook ?? ''),
   });

@@ -11,7 +11,7 @@ import { targetOf } from './target.ts';
 const sourceGroups = ['replica', 'backup', 'database'] as const;
 
 /** Where a physical snapshot is taken. */
-interface PhysicalSource {
+export interface PhysicalSource {
   /** A running server, or the repository of the backup host. */
   readonly kind: 'server' | 'repository';
   /** For the plan: which host, and why. */

@@ -13,7 +13,7 @@ import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { physicalManifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
-import { sourceCanBeCopied, sourceHere } from './physical-source.ts';
+import { type PhysicalSource, sourceCanBeCopied, sourceHere } from './physical-source.ts';
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
@@ -49,12 +49,36 @@ export function physicalSnapshotIsTaken(
   recovery: RecoveryProgram,
   before = '',
 ): Resource[] {
-  const { hosts, given, vars } = context;
-  const isForOthers = given.publish !== undefined;
+  const isForOthers = context.given.publish !== undefined;
   const source = sourceHere(context);
   if (!source) throw new TypeError('the host is no source of a physical snapshot');
+  const settings = settingsOf(context, folder, source, recovery);
+  const taken = job(`physical snapshot of the database server is in ${folder}`, {
+    // That of the other kind: one of them at a time.
+    unit: 'rpc-node-snapshot',
+    script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
+    done: (reader) => judge(reader, folder, { isForOthers, why: source.why }),
+    progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
+  });
+  const files = source.kind === 'repository' ? recovery.files : [];
+  return [
+    skipWhen(taken, sourceCanBeCopied(context, source)),
+    packages('zstd'),
+    ...files.map((each) => skipWhen(taken, each)),
+    taken,
+  ];
+}
+
+/** The settings of templates/host/physical-snapshot.sh. */
+function settingsOf(
+  { hosts, given, vars }: Context<Variables>,
+  folder: string,
+  source: PhysicalSource,
+  recovery: RecoveryProgram,
+): string {
+  const isForOthers = given.publish !== undefined;
   const { credentials, network } = databaseHost(hosts).vars;
-  const settings = shellSettings({
+  return shellSettings({
     FOLDER: folder,
     DATABASE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
@@ -76,20 +100,6 @@ export function physicalSnapshotIsTaken(
       password_hashes: !isForOthers && source.kind === 'server',
     }),
   });
-  const taken = job(`physical snapshot of the database server is in ${folder}`, {
-    // That of the other kind: one of them at a time.
-    unit: 'rpc-node-snapshot',
-    script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
-    done: (reader) => judge(reader, folder, { isForOthers, why: source.why }),
-    progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
-  });
-  const files = source.kind === 'repository' ? recovery.files : [];
-  return [
-    skipWhen(taken, sourceCanBeCopied(context, source)),
-    packages('zstd'),
-    ...files.map((each) => skipWhen(taken, each)),
-    taken,
-  ];
 }
 
 async function judge(

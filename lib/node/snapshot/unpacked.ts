@@ -52,11 +52,27 @@ export function snapshotIsUnpacked(
 
 function dataIsUnpacked(vars: Variables, { manifest, folder }: PhysicalSnapshot): Resource {
   const data = dataFolder(vars, 'state-db');
+  return job(`${data} is the snapshot of ${manifest.date}`, {
+    unit: 'rpc-node-unpack',
+    script: settingsOf(vars, { manifest, folder }) + dataPlaceFunctions + script,
+    done: async (host) => {
+      const found = await host.stat(`${data}/PG_VERSION`);
+      return found ? ok : drift([{ what: 'database', was: 'absent', wanted: withoutQuery(folder) }]);
+    },
+    progress: async (host) => {
+      const held = await bytesIn(host, placesOfCopy(data), 'unpacking the snapshot');
+      return { ...held, done: Math.min(held.done ?? 0, sizeOf(manifest)), total: sizeOf(manifest) };
+    },
+  });
+}
+
+/** The settings of templates/host/unpack-snapshot.sh. */
+function settingsOf(vars: Variables, { manifest, folder }: PhysicalSnapshot): string {
   const { state, prover } = vars.credentials;
   const from = fetching(folder, vars.snapshot.s3, keyFile);
-  const settings = shellSettings({
+  return shellSettings({
     IMAGE: vars.images.database,
-    DATA: data,
+    DATA: dataFolder(vars, 'state-db'),
     URL: from.url,
     SHOWN: folder,
     KEYS: from.keys ?? '',
@@ -77,18 +93,6 @@ function dataIsUnpacked(vars: Variables, { manifest, folder }: PhysicalSnapshot)
     STATE_DATABASE: state.database,
     PROVER_USER: prover.user,
     PROVER_DATABASE: prover.database,
-  });
-  return job(`${data} is the snapshot of ${manifest.date}`, {
-    unit: 'rpc-node-unpack',
-    script: settings + dataPlaceFunctions + script,
-    done: async (host) => {
-      const found = await host.stat(`${data}/PG_VERSION`);
-      return found ? ok : drift([{ what: 'database', was: 'absent', wanted: withoutQuery(folder) }]);
-    },
-    progress: async (host) => {
-      const held = await bytesIn(host, placesOfCopy(data), 'unpacking the snapshot');
-      return { ...held, done: Math.min(held.done ?? 0, sizeOf(manifest)), total: sizeOf(manifest) };
-    },
   });
 }
 

@@ -55,15 +55,7 @@ export function snapshotIsUploaded(
     CONNECTIONS: vars.snapshot.connections,
     PART: partSize,
   });
-  const sent = {
-    check: async (host: Reader) => {
-      const names = await namesIn(host, storage, target);
-      if (typeof names === 'string') return drift(names);
-      return names.includes('manifest.json')
-        ? ok
-        : drift([{ what: 'snapshot', was: 'absent', wanted: `${target}/manifest.json` }]);
-    },
-  };
+  const sent = isInStorage(storage, target);
   const uploaded = job(`snapshot is in ${target}`, {
     unit: 'rpc-node-snapshot-upload',
     script: `${shellSettings({ FOLDER: folder })}${settings}${inRootsFolder(folder)}\n${script}`,
@@ -86,6 +78,19 @@ export function snapshotIsUploaded(
     ...taken.map((resource) => skipWhen(sent, resource)),
     uploaded,
   ];
+}
+
+/** The storage has the whole snapshot: its manifest is sent last. */
+function isInStorage(storage: Storage, target: string) {
+  return {
+    check: async (host: Reader) => {
+      const names = await namesIn(host, storage, target);
+      if (typeof names === 'string') return drift(names);
+      return names.includes('manifest.json')
+        ? ok
+        : drift([{ what: 'snapshot', was: 'absent', wanted: `${target}/manifest.json` }]);
+    },
+  };
 }
 
 const namesIn = (host: Reader, storage: Storage, target: string) => {

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { BlockList } from 'node:net';
 import * as z from 'zod';
 import { matching, secretReferenceSchema } from '../../engine/inventory/schema.ts';
@@ -66,6 +67,25 @@ export const image = matching(
   'must be the name of an image, such as registry.example/owner/name:tag, its path in small letters; a digest is @sha256: and 64 digits',
   'image',
 );
+
+/** Of cosign's signatures: ECDSA P-256, in PEM. A private key is refused, as its text is shown. */
+export const publicKey = z
+  .string()
+  .refine(isPublicKey, {
+    error:
+      'must be a public key of ECDSA P-256 in PEM, -----BEGIN PUBLIC KEY-----\n' +
+      'copy cosign.pub, and write | after the name of the key; a private key never belongs here',
+  })
+  .meta({ title: 'public key' });
+
+function isPublicKey(text: string): boolean {
+  if (!/^-----BEGIN PUBLIC KEY-----\s[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----\s*$/.test(text)) return false;
+  try {
+    return createPublicKey(text).asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
 
 /** `latest` becomes another version with time. A date is not a version. */
 function isOtherPostgres(tag: string): boolean {

@@ -227,6 +227,16 @@ export const variablesSchema = z.strictObject({
         ),
     })
     .describe('Images of the containers'),
+  image_keys: z
+    .strictObject({
+      node: types.publicKey.optional().describe('Key of who signs the node image'),
+      prover: types.publicKey.optional().describe('Key of who signs the prover image'),
+      database: types.publicKey.optional().describe('Key of who signs the PostgreSQL image'),
+    })
+    .optional()
+    .describe(
+      'Public keys of ECDSA P-256 in PEM, as cosign.pub has them; an image with a key needs a digest, and is used only if the key has signed it',
+    ),
   registry: z
     .strictObject({
       insecure: z.boolean().default(false).describe('Whether the registry speaks plain HTTP'),

@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';
@@ -20,6 +24,35 @@ test.each([
 
 test('a command of several lines is refused', () => {
   expect(() => schedule('backup', { ...daily, command: 'a\nb' })).toThrow('one line');
+});
+
+/** What `systemd-analyze security` says of the unit of a schedule: 0 is best, 10 worst. */
+async function exposure(more: { readonly writes?: readonly string[] }): Promise<number> {
+  const verdict = await schedule('backup', { ...daily, ...more }).check(fakeHost([]));
+  const texts = verdict.is === 'drift' ? verdict.differences.map(({ wanted }) => String(wanted)) : [];
+  const text = texts.find((each) => each.includes('ExecStart=')) ?? '';
+  const file = join(temporaryDirectory(), 'backup.service');
+  writeFileSync(file, text);
+  const said = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', file], {
+    encoding: 'utf8',
+  });
+  return Number(/exposure level for backup\.service: ([\d.]+)/.exec(said.stdout)?.[1]);
+}
+
+test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
+  'a command that says what it writes runs in a sandbox',
+  async () => {
+    expect(await exposure({ writes: [] })).toBeLessThanOrEqual(3);
+    expect(await exposure({ writes: ['/srv/reports', '/var/lib/x'] })).toBeLessThanOrEqual(3);
+    expect(await exposure({})).toBeGreaterThan(9);
+  },
+);
+
+test('a folder that systemd would read as something else is refused', () => {
+  for (const folder of ['reports', '/srv/a b', '/srv/%h', ''])
+    expect(() => schedule('backup', { ...daily, writes: [folder] })).toThrow(
+      `schedule "backup": "${folder}" is not an absolute path of letters, digits, . _ - and /`,
+    );
 });
 
 test('a name that is not a unit name is refused', () => {

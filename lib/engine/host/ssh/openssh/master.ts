@@ -46,24 +46,31 @@ export function privateFolder(): string {
   return mkdtempSync(join(isUsable ? usual : '/tmp', 'rpc-ssh-'));
 }
 
+/** Who sits at the terminal. */
+interface Operator {
+  answer(question: string): Promise<string>;
+  /** What ssh waits for, such as the touch of a security key. */
+  tell(notice: string): void;
+}
+
 /**
  * Starts ssh. It ends with this process, however that ends.
  *
  * @param folder of privateFolder
  * @param words the arguments of ssh, without the socket
- * @param answer answers a question of ssh; undefined where nobody can be asked. Where it rejects,
- * the master ends
+ * @param operator answers a question of ssh, and is told what ssh waits for; undefined where nobody
+ * can be asked. Where an answer rejects, the master ends
  */
 export function startMaster(
   folder: string,
   words: readonly string[],
   environment: NodeJS.ProcessEnv,
-  answer: ((question: string) => Promise<string>) | undefined,
+  operator: Operator | undefined,
 ): Master {
   const nonce = randomBytes(12).toString('hex');
   const socket = join(folder, 's');
   // Without a terminal ssh asks by the operator's own program, where there is one.
-  const asking = answer ? askedBy(folder, nonce) : { SSH_ASKPASS_REQUIRE: 'force' };
+  const asking = operator ? askedBy(folder, nonce) : { SSH_ASKPASS_REQUIRE: 'force' };
   const child = spawn('/bin/sh', ['-c', script, 'master', folder, 'ssh', '-M', '-S', socket, ...words], {
     // In its own session, so that Ctrl-C ends only this program.
     detached: true,
@@ -87,12 +94,15 @@ export function startMaster(
     clearTimeout(timer);
   };
   const onQuestion = (question: string) => {
-    answer?.(question).then(
+    operator?.answer(question).then(
       (text) => input.write(`${text}\n`),
       () => end(),
     );
   };
-  const { said, login } = readLines(child.stderr as Readable, nonce, onQuestion);
+  const { said, login } = readLines(child.stderr as Readable, nonce, {
+    onQuestion,
+    onNotice: (notice) => operator?.tell(notice),
+  });
   const ready = Promise.race([login.then(() => 'logged in' as const), ended.then(() => 'ended' as const)]);
   return { socket, folder, ready, ended, isEnded: () => isEnded, said, end };
 }
@@ -110,8 +120,14 @@ function askedBy(folder: string, nonce: string): NodeJS.ProcessEnv {
   };
 }
 
+/** What ssh says by its program for questions. */
+interface Heard {
+  readonly onQuestion: (question: string) => void;
+  readonly onNotice: (notice: string) => void;
+}
+
 /** Follows what ssh says. */
-function readLines(from: Readable, nonce: string, onQuestion: (question: string) => void) {
+function readLines(from: Readable, nonce: string, { onQuestion, onNotice }: Heard) {
   const lines: string[] = [];
   let rest = '';
   let isLoggedIn = false;
@@ -120,8 +136,9 @@ function readLines(from: Readable, nonce: string, onQuestion: (question: string)
       const parts = (rest + chunk).split('\n');
       rest = parts.pop() ?? '';
       for (const line of parts.map((part) => part.replace(/\r$/, ''))) {
-        if (line.startsWith(`${nonce} `)) {
-          onQuestion(Buffer.from(line.slice(nonce.length + 1), 'base64').toString());
+        if (line.startsWith(nonce)) {
+          const text = Buffer.from(line.slice(nonce.length + 2), 'base64').toString();
+          (line[nonce.length] === '!' ? onNotice : onQuestion)(text);
           continue;
         }
         if (isLoggedIn && line.startsWith('debug')) continue;

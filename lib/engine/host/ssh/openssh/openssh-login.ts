@@ -24,6 +24,12 @@ function wayThrough(master: Master): ProxyCommand {
   };
 }
 
+/**
+ * For the touch of a security key, which counts for no time limit of ours; the key has one of its
+ * own. Milliseconds.
+ */
+const touchLimit = 60_000;
+
 /** Several hosts may ask at once, on one terminal. */
 const oneQuestion = pLimit(1);
 
@@ -62,11 +68,17 @@ async function loggedIn(hop: Hop, via: ProxyCommand | undefined, limits: LoginLi
     });
     return answered;
   };
+  let touch: NodeJS.Timeout | undefined;
+  const tell = (notice: string) => {
+    late.stop();
+    touch = setTimeout(late.start, touchLimit);
+    process.stderr.write(`${hop.name}: ${printable(notice).trim()}\n`);
+  };
   const canAsk = asks !== undefined || process.env.SSH_ASKPASS !== undefined;
   await refuseInVain(hop, canAsk);
   const folder = privateFolder();
   const { words, environment } = optionsFor(hop, via?.command, folder, { timeout, asks: canAsk });
-  const master = startMaster(folder, words, environment, asks && answer);
+  const master = startMaster(folder, words, environment, asks && { answer, tell });
   const onAbort = () => {
     isInterrupted = true;
     master.end().catch(() => {});
@@ -80,6 +92,7 @@ async function loggedIn(hop: Hop, via: ProxyCommand | undefined, limits: LoginLi
     if (result === 'late') throw lateHost(hop, timeout);
     throw explainEnd(hop, master.said(), { timeout, asks: canAsk, unreached: via?.refusal() });
   } finally {
+    clearTimeout(touch);
     late.stop();
     signal?.removeEventListener('abort', onAbort);
   }
