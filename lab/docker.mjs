@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { $ } from 'zx';
 import { LabError } from './lab-error.mjs';
-import { inputsLabel, label } from './layout.mjs';
+import { inputsLabel, label, projectRoot } from './layout.mjs';
 
 /** Runs a command, prints nothing, and never throws: errors are in its result. */
 export const quietly = $({ quiet: true, nothrow: true });
@@ -49,4 +50,20 @@ export async function labContainers() {
     const [name = '', state = '', project = '', inputs = ''] = line.split('\t');
     return { name, running: state === 'running', project, inputs };
   });
+}
+
+/**
+ * Addresses and names are fixed, so a machine has one lab.
+ *
+ * @throws {LabError} where another copy of the project has it
+ */
+export async function refuseLabOfOtherProject() {
+  const other = (await labContainers())?.find(
+    ({ project }) => project !== projectRoot && existsSync(project),
+  );
+  if (other === undefined) return;
+  throw new LabError(
+    `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
+    `Take it down there: cd ${other.project} && npm run lab:down`,
+  );
 }

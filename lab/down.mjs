@@ -4,7 +4,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { removeDisks } from './disks.mjs';
-import { labContainers, quietly } from './docker.mjs';
+import { labContainers, quietly, refuseLabOfOtherProject } from './docker.mjs';
 import { engineFiles, ensureEngine, stopOwnEngine } from './engine.mjs';
 import { removeContainers } from './hosts.mjs';
 import { removeImages } from './images.mjs';
@@ -22,12 +22,14 @@ import { print, runAsScript } from './script.mjs';
  * @param {{ log?: import('./script.mjs').Log, keepImages?: boolean }} [options] `keepImages`
  * leaves images and the
  *   package cache, so that the next lab starts fast
+ * @throws {LabError} where the lab is of another copy of the project
  */
 export async function labDown({ log = print, keepImages = false } = {}) {
   const wasUp = existsSync(identityFile);
   const engineStays = await withLock(log, async () => {
     // The lab outlasts the engine: only a running engine can remove the rest of it.
     if (wasUp) await ensureEngine(log);
+    await refuseLabOfOtherProject();
     const containers = await labContainers();
     if (containers === undefined) {
       log('lab: no Docker engine answers and the lab was not up: nothing to remove');

@@ -2,12 +2,11 @@
 // a deployment.
 import { existsSync } from 'node:fs';
 import { attachDisks, ensureDiskVolume } from './disks.mjs';
-import { labContainers } from './docker.mjs';
+import { labContainers, refuseLabOfOtherProject } from './docker.mjs';
 import { ensureEngine } from './engine.mjs';
 import { createHosts, startContainers } from './hosts.mjs';
 import { ensureBaseImage, ensureHostImage, ensureStandInImages, standInInputs } from './images.mjs';
 import { ensureClientKey, identityFile, knownHosts } from './keys.mjs';
-import { LabError } from './lab-error.mjs';
 import { fleetHosts, outside, projectRoot, hosts as smallLab } from './layout.mjs';
 import { withLock } from './lock.mjs';
 import { ensureNetwork } from './network.mjs';
@@ -87,18 +86,6 @@ async function isUp(hosts) {
     hosts.every((host) => known.has(host.address) && running.some(({ name }) => name === host.container)) &&
     running.some((container) => container.name === outside.container && container.inputs === inputs) &&
     !answered.includes(false)
-  );
-}
-
-/** Addresses and names are fixed, so a machine has one lab. */
-async function refuseLabOfOtherProject() {
-  const other = (await labContainers())?.find(
-    ({ project }) => project !== projectRoot && existsSync(project),
-  );
-  if (other === undefined) return;
-  throw new LabError(
-    `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
-    `Take it down first: cd ${other.project} && npm run lab:down`,
   );
 }
 
