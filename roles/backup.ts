@@ -1,7 +1,7 @@
 import { directory, dockerImage, file, packages, service } from '../lib/engine/resource/kinds.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
-import { backupPrograms, recoveryConf } from '../lib/node/backup/programs.ts';
+import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
 import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
@@ -20,7 +20,7 @@ export default role<Variables>('backup', (context) => {
   const folder = dataFolder(vars, 'backup');
   return [
     // cron runs the package's own `barman cron` each minute, which keeps the receiver running.
-    packages('barman', 'cron', `postgresql-client-${postgresVersion}`),
+    packages('barman', 'cron', 'zstd', `postgresql-client-${postgresVersion}`),
     service('cron'),
     ...dockerWaitsForData(context),
     directory(folder).mode(0o700).owner('barman').group('barman'),
@@ -28,7 +28,7 @@ export default role<Variables>('backup', (context) => {
     file('/var/lib/barman/.pgpass').content(passwordsOfBarman(vars)).owner('barman').group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     ...backupPrograms(),
-    file(recoveryConf).content(recoverySettings(context)),
+    recoverySettings(context),
     dockerImage(vars.images.database),
     baseBackupIsThere(context),
     ...backupSchedules(context),

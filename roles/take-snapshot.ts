@@ -1,5 +1,6 @@
 import { role } from '../lib/engine/resource/role.ts';
-import { recoveryConf, recoveryProgram } from '../lib/node/backup/programs.ts';
+import { backupPrograms, recoveryConf, recoveryProgram } from '../lib/node/backup/programs.ts';
+import { recoverySettings } from '../lib/node/backup/settings.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
 import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
 import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
@@ -15,7 +16,11 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 export default role<Variables>('take-snapshot', (context) => {
   const folder = askedFolder(context);
   if (folder === undefined) return [];
-  const recovery = { program: recoveryProgram, settings: recoveryConf };
+  const recovery = {
+    program: recoveryProgram,
+    settings: recoveryConf,
+    files: [...backupPrograms(), recoverySettings(context)],
+  };
   const take = (own: string, before?: string) =>
     context.given.physical === undefined
       ? snapshotIsTaken(context, own, before)

@@ -78,6 +78,7 @@ export default defineConfig({
           page('Benchmarks', '/benchmarks'),
           page('Results of the benchmark', '/benchmark-results'),
           page('What a gateway costs', '/gateway-cost'),
+          page('What backups cost', '/backup-cost'),
           page('How fast data comes', '/data-speed'),
         ],
       },

@@ -55,7 +55,7 @@ remove_part() {
   docker rm --force --volumes "$container" >/dev/null 2>&1
   ! mountpoint -q "$copy/data" || umount "$copy/data" || umount --lazy "$copy/data"
   rm -rf "$part"
-  [ "$SOURCE" = server ] || rm -rf "$STAGED" "$STAGED.part"
+  [ "$SOURCE" = server ] || rm -rf "$STAGED" "$STAGED.offer"
 }
 
 # Cuts a tar stream from standard input into compressed pieces, and writes down where each member begins.
@@ -141,9 +141,9 @@ fill_copy() {
     exec 3>&-
     return
   fi
-  RECOVERY_CONF=$CONF "$RECOVERY" stage "$STAGED" latest 2>"$part/said" || fail "the repository cannot be recovered: $(tail -n 1 "$part/said")"
+  RECOVERY_CONF=$CONF "$RECOVERY" copy "$STAGED" latest 2>"$part/said" || fail "the repository cannot be recovered: $(tail -n 1 "$part/said")"
   # The folder around it is that user's, who could put a link there: what is here now gets a place of root's.
-  (cd -P "$STAGED" && [ "$(stat -c %u .)" = "$(stat -c %u "$REPOSITORY")" ] && mount --bind . "$copy/data") ||
+  (cd -P "$STAGED/data" && [ "$(stat -c %u .)" = "$(stat -c %u "$REPOSITORY")" ] && mount --bind . "$copy/data") ||
     fail "$STAGED is not of the user of the repository any more"
 }
 
@@ -242,7 +242,8 @@ ask_server() {
 ask_repository() {
   newest=$(grep -lx 'status=DONE' "$REPOSITORY"/base/*/backup.info 2>/dev/null | tail -n 1)
   [ -n "$newest" ] || fail "$REPOSITORY has no whole base backup yet"
-  size=$(du -sx -B1 "$(dirname "$newest")/data" | cut -f1)
+  # Of what the server sent: the backup may be compressed.
+  size=$(grep -o '"Size": [0-9]*' "$(dirname "$newest")/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
   image=$(docker image inspect --format '{{.Id}}' "$IMAGE" 2>/dev/null) || fail "image $IMAGE is not there"
 }
 

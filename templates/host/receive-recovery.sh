@@ -1,18 +1,22 @@
 #!/bin/sh
-# Fetches a recovered data directory from the backup host, and puts it into its place. What was there is kept under another name.
-# The functions of data-place.sh are before this text.
+# Makes the data directory of a recovery from what the backup host offers, and puts it into its place. What was there is kept under another
+# name. The functions of data-place.sh and unpack-recovery.sh are before this text.
 #
 # Settings:
-#   ADDRESS, PORT    of rsync on the backup host
+#   SOURCE           address of the offer, for rsync
 #   PASSWORD_FILE    of the user `recovery` there
+#   WORKERS          how many fetch at the same time
 #   DATA             the data directory of state-db
-#   TIME             the time that was recovered to: the directory says it, too
+#   TIME             the time that is recovered to: the offer says it, too
 #   SET_ASIDE        true: another data directory may be put aside
 set -u
 umask 077
+export LC_ALL=C
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-command -v rsync >/dev/null || fail 'rsync is not installed'
+for program in rsync zstd; do
+  command -v "$program" >/dev/null || fail "$program is not installed"
+done
 # A link has the copy on the file system that it leads to.
 DATA=$(readlink -m "$DATA")
 nothing_runs() {
@@ -25,15 +29,17 @@ nothing_runs
 if ! is_half_placed "$DATA" rpc-node-recovered; then
   copy=$(place_of_copy "$DATA")
   mkdir -p "$copy"
-  rsync --archive --delete --partial --contimeout=30 --timeout=300 --password-file="$PASSWORD_FILE" \
-    "rsync://recovery@$ADDRESS:$PORT/recovery/" "$copy/data/" || fail "the backup host at $ADDRESS does not send the recovered files"
-  [ "$(cat "$copy/data/rpc-node-recovered")" = "$TIME" ] || fail 'the backup host sends a recovery to another time'
+  take "$SOURCE/rpc-node-recovered" "$copy/" || fail "the backup host does not offer a recovery at $SOURCE"
+  [ "$(cat "$copy/rpc-node-recovered")" = "$TIME" ] || fail 'the backup host offers a recovery to another time'
+  unpack_offer "$copy" || fail "the recovery cannot be fetched from $SOURCE"
   sync -f "$copy"
-  # The copy took long.
+  # It took long.
   nothing_runs
   if [ -n "$(held_in "$DATA")" ]; then
     [ "$SET_ASIDE" = true ] || fail "$DATA holds other data"
     mv "$DATA" "$DATA.before-$(date -u +%Y%m%dT%H%M%SZ)" || fail "$DATA cannot be put aside"
   fi
+  # What is whole has the mark.
+  mv "$copy/rpc-node-recovered" "$copy/data/" || fail "the recovery in $copy cannot be marked"
 fi
 put_in_place "$DATA" rpc-node-recovered || fail "the recovered files cannot be moved into $DATA"

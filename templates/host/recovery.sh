@@ -1,15 +1,27 @@
 #!/bin/sh
-# Recovers both databases from the repository of backups, on the backup host.
+# Recovers both databases from the repository of backups, on the backup host. The functions of unpack-recovery.sh are before this text.
 #
-#   recovery stage FOLDER TIME   makes a data directory that a server brings to TIME (2026-11-22T18:00:00Z), or to the end of all that
-#                                arrived (latest)
-#   recovery drill FOLDER TIME   the same, starts it in a container that is thrown away, and compares its blocks with the running database.
-#                                The last line is PASS or says why not
+#   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
+#                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links
+#   recovery copy FOLDER TIME    makes a data directory of it on this host, FOLDER/data. Nothing of an offer stays
+#   recovery drill FOLDER TIME   starts such a copy in a container that is thrown away, and compares its blocks with the running database. The
+#                                last line is PASS or says why not
+#   recovery unpack FOLDER COPY  makes a data directory of an offer, in COPY
+#
+# An offer has these files:
+#   base/           pieces of a tar stream (cut-backup.py)
+#   data/           instead of it: the files of a base backup that an older version has made
+#   log/            write-ahead log, as it is in the repository
+#   lists/items     what has to be fetched: kind, name, SHA-256; lists/plain-* and lists/log-* are lists of files
+#   lists/settings  for postgresql.auto.conf
+#   room            a file without content, as long as what is unpacked of it
+#   rpc-node-recovered   the time
 #
 # Settings, from the file RECOVERY_CONF or /etc/rpc-node/recovery.conf:
 #   REPOSITORY   Barman's folder of the server
 #   CONNECTION   to the running server, as the role for backups
 #   RESULTS      folder for the result of the drill
+#   PROGRAMS     PostgreSQL's own programs
 #   IMAGE        PostgreSQL's image
 #   STATE_USER, STATE_DATABASE, PROVER_DATABASE
 set -u
@@ -30,7 +42,7 @@ as_barman() { runuser -u barman -- "$@"; }
 # Sets $backup to the newest whole base backup that ended before the time.
 choose_backup() {
   backup='' best=0
-  until=$(date +%s)
+  until=9999999999
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
   for info in "$REPOSITORY"/base/*/backup.info; do
     grep -qx 'status=DONE' "$info" 2>/dev/null || continue
@@ -43,55 +55,129 @@ choose_backup() {
   [ -n "$backup" ] || fail "no whole base backup ended before $time: see barman list-backups state-db"
 }
 
-# A copy that the disk cannot hold does not start. The log that a recovery to the time needs is counted unpacked.
-need_room() {
-  begin=$(sed -n 's/^begin_wal=//p' "$REPOSITORY/base/$backup/backup.info")
-  segments=$(find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f ! -newermt "@$((until + 3600))" -printf '%f\n' 2>/dev/null |
-    sed 's/\.partial$//' | grep -xE '[0-9A-F]{24}' | awk -v begin="$begin" 'substr($0, 9) >= substr(begin, 9)' | sort -u | wc -l)
-  needed=$(($(du -sx -B1 "$REPOSITORY/base/$backup/data" | cut -f1) + segments * 16777216))
-  there=$( (du -sx -B1 "$folder" 2>/dev/null || echo 0) | cut -f1)
-  free=$(df -P -B1 "$(dirname "$folder")" | awk 'END { print $4 }')
-  [ "$needed" -le "$((free + there))" ] ||
-    fail "there is no room for the recovery in $(dirname "$folder"): it takes $((needed / 1000000)) MB, and $(((free + there) / 1000000)) MB are free"
+# Prints the files of the log that a recovery needs, in their order: timelines, and segments from the one with which the backup begins. With
+# a time, a timeline ends with the first segment that came after it. The names that end in .partial are still being received.
+list_log() {
+  find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f -printf '%f %T@ %p\n' 2>/dev/null | sort |
+    awk -v begin="$begin" -v end="$end" -v until="$until" '
+      { name = $1; sub(/\.partial$/, "", name) }
+      name ~ /^[0-9A-F]+\.history$/ { print; next }
+      name !~ /^[0-9A-F]+$/ || length(name) != 24 || substr(name, 9) < substr(begin, 9) || name == before { next }
+      substr(name, 1, 8) != line { line = substr(name, 1, 8); over = 0 }
+      over { next }
+      { print; before = name }
+      $2 > until && substr(name, 9) > substr(end, 9) { over = 1 }'
 }
 
-stage() {
-  choose_backup
-  need_room
-  said=$(as_barman barman verify-backup state-db "$backup" 2>&1) ||
-    fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
-  # What came since the last run of cron. It may be running just now.
-  as_barman barman -q archive-wal state-db >/dev/null 2>&1
-  # The folder around it is barman's, and root would follow a link there.
-  rm -rf "$folder"
-  as_barman mkdir -m 0700 "$folder" || fail "$folder cannot be made"
-  # Each recovery of the server begins a timeline. Barman by itself stays on that of the base backup.
+# Verifies the base backup of the offer $offer. Each piece is read from the disk.
+verify_base() {
+  if [ -e "$offer/data" ]; then
+    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/data" 2>&1) || corrupt=$(printf '%s\n' "$said" | grep -m 1 -i error)
+  else
+    # shellcheck disable=SC2016 # it is for the shell of each piece
+    corrupt=$(cd "$offer/base" && sed -n 's/^piece \(.*\) \(.*\)/\2  \1/p' ../lists/items |
+      xargs -d '\n' -n 1 -P "$(nproc)" sh -c 'echo "$1" | sha256sum --check --status || echo "$1"' sh 2>&1 | sed -n '1s/.* //p')
+  fi
+  [ -z "${corrupt:-}" ] || fail "the base backup $backup is corrupt: $corrupt"
+}
+
+# Verifies that the log of the offer $offer has no gap, reaches the end of the backup, and can be read.
+verify_log() {
+  # shellcheck disable=SC2012 # names of segments have no blanks
+  gap=$(ls "$offer/log" | awk -v begin="$begin" -v end="$end" '
+    function hex(text, i, n) { for (i = 1; i <= length(text); i++) n = n * 16 + index("123456789ABCDEF", substr(text, i, 1)); return n }
+    function at(name) { return hex(substr(name, 9, 8)) * 256 + hex(substr(name, 17, 8)) }
+    !/history$/ { there[at($1)] = 1; if (at($1) > last) last = at($1) }
+    END {
+      if (last < at(end)) last = at(end)
+      for (n = at(begin); n <= last; n++) if (!there[n]) { printf "%08X%08X\n", int(n / 256), n % 256; exit }
+    }')
+  [ -z "$gap" ] || fail "the write-ahead log has a gap: segment $gap is not there, and the recovery from $backup needs it"
+  # shellcheck disable=SC2016 # it is for the shell of each segment
+  said=$(find "$offer/log" -type f ! -name '*.history' -print0 | xargs -0 -n 1 -P "$(nproc)" sh -c '
+    [ "$(gzip -dcf "$1" 2>/dev/null | wc -c)" = 16777216 ] || basename "$1"' sh)
+  [ -z "$said" ] || fail "the write-ahead log cannot be read: $(printf '%s\n' "$said" | sort | head -n 1)"
+}
+
+# What the server is told, so that it ends where it should.
+recovery_settings() {
+  # Each recovery of the server begins a timeline. The newest is the one to follow.
   timeline=1
   for history in "$REPOSITORY"/wals/????????.history; do
     number=$(printf '%d' "0x$(basename "$history" .history)" 2>/dev/null) || continue
     [ "$number" -le "$timeline" ] || timeline=$number
   done
-  set -- --target-tli "$timeline"
-  if [ "$time" != latest ]; then
-    set -- "$@" --target-time "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')" --target-action promote
+  # All of the log is in its place already.
+  printf "restore_command = 'false'\nrecovery_target_timeline = '%s'\n" "$timeline"
+  [ "$time" = latest ] || printf "recovery_target_time = '%s'\nrecovery_target_action = 'promote'\n" "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')"
+}
+
+# Links the files of an offer, and lists them. Arguments: folder of the offer, of the backup. Standard input: lines of list_log
+# shellcheck disable=SC2016 # it is for the shell of barman
+link_offer='
+  set -eu
+  offer=$1 data=$2
+  mkdir -m 0700 "$offer" "$offer/log" "$offer/lists"
+  while read -r name time path; do ln "$path" "$offer/log/${name%.partial}"; done
+  cd "$offer/lists"
+  if [ -d "$data/pieces" ]; then
+    mkdir -m 0700 ../base
+    ln "$data"/pieces/piece-* ../base
+    sed -n "s/^\([0-9a-f]*\) [ *]\(.*\)/piece \2 \1/p" "$data/pieces/SHA256SUMS" >items
+  elif [ -e "$data/base.tar.zst" ]; then
+    mkdir -m 0700 ../base
+    ln "$data/base.tar.zst" ../base
+    sha256sum "$data/base.tar.zst" | sed "s/ .*//; s/^/piece base.tar.zst /" >items
+  else
+    cp -al "$data" ../data
+    # Four lists of about the same size, and the folders with each.
+    (cd .. && find data ! -path "data/log/*" ! -path "data/pg_wal/?*" ! -name tablespace_map -printf "%y %s %p\n") | sort -k1,1 -k2,2rn |
+      awk "{ n = 0; for (i = 1; i < 4; i++) if (size[i] < size[n]) n = i; size[n] += \$2; path = \$0; sub(/^. [0-9]+ /, \"\", path)
+        if (\$1 == \"d\") for (i = 0; i < 4; i++) print path > (\"plain-\" i); else print path > (\"plain-\" n) }"
+    for each in plain-*; do echo "plain $each -"; done >items
   fi
-  said=$(as_barman barman recover "$@" state-db "$backup" "$folder" 2>&1) ||
-    fail "barman recover of $backup: $(printf '%s\n' "$said" | grep -m 1 -i error)"
-  # Where Barman has put the log: with a target, its own folder, from which the server fetches it.
-  log=pg_wal
-  [ ! -d "$folder/barman_wal" ] || log=barman_wal
-  # Barman leaves out what it is still receiving: the newest changes.
-  as_barman mkdir -p "$folder/$log"
-  for each in "$REPOSITORY"/streaming/*; do
-    name=$(basename "$each" .partial)
-    if [ ${#name} != 24 ] || [ -e "$folder/$log/$name" ]; then continue; fi
-    as_barman cp "$each" "$folder/$log/$name" || fail "$each cannot be copied"
+  (cd .. && ls -d log/*) | split -l 32 - log-
+  for each in log-*; do echo "log $each $(sha256sum <"$each" | cut -d" " -f1)"; done >>items'
+
+# Offers the recovery in the folder $offer.
+offer() {
+  offer=$1
+  choose_backup
+  data=$REPOSITORY/base/$backup/data
+  version=$(($(sed -n 's/^version=//p' "$data/../backup.info") / 10000))
+  ours=$(basename "$(dirname "$PROGRAMS")")
+  [ "$version" = "$ours" ] || fail "the base backup $backup is of PostgreSQL $version, and only that version reads it: the deployment has $ours"
+  begin=$(sed -n 's/^begin_wal=//p' "$data/../backup.info")
+  end=$(sed -n 's/^end_wal=//p' "$data/../backup.info")
+  # What came since the last run of cron. It may be running just now.
+  as_barman barman -q archive-wal state-db >/dev/null 2>&1
+  # Barman may rename a file of the log just now.
+  linked=''
+  for _ in 1 2 3; do
+    rm -rf "$offer"
+    # The folder around it is barman's, and root would follow a link there.
+    said=$(list_log | as_barman sh -c "$link_offer" sh "$offer" "$data" 2>&1) && linked=yes && break
   done
-  if [ "$log" = pg_wal ]; then
-    # To the end of the log in pg_wal, and then on a timeline of its own.
-    as_barman touch "$folder/recovery.signal"
-    printf '%s\n' "restore_command = 'false'" | as_barman tee -a "$folder/postgresql.auto.conf" >/dev/null
-  fi
+  [ "$linked" = yes ] || fail "the recovery cannot be offered in $offer: $(printf '%s\n' "$said" | tail -n 1)"
+  verify_base
+  verify_log
+  recovery_settings | as_barman tee "$offer/lists/settings" >/dev/null
+  segments=$(find "$offer/log" -type f ! -name '*.history' | wc -l)
+  # What is unpacked, and for a moment the largest pieces themselves.
+  if [ -e "$data/backup_manifest" ]; then
+    unpacked=$(grep -o '"Size": [0-9]*' "$data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
+  else unpacked=$(du -sx -B1 "$data" | cut -f1); fi
+  largest=$(find "$offer" -name '*.tar.zst' -printf '%s\n' | sort -rn | awk 'NR <= 4 { sum += $1 } END { printf "%.0f", sum }')
+  needed=$((unpacked + largest + segments * 16777216))
+  as_barman truncate -s "$needed" "$offer/room" || fail "$offer/room cannot be made"
+}
+
+# A copy that the disk cannot hold does not start. The log that a recovery to the time needs is counted unpacked.
+need_room() {
+  there=$( (du -sx -B1 "$folder" 2>/dev/null || echo 0) | cut -f1)
+  free=$(df -P -B1 "$(dirname "$folder")" | awk 'END { print $4 }')
+  [ "$needed" -le "$((free + there))" ] ||
+    fail "there is no room for the recovery in $(dirname "$folder"): it takes $((needed / 1000000)) MB, and $(((free + there) / 1000000)) MB are free"
 }
 
 # Prints the number of blocks up to a height and a hash of their hashes. Arguments: height, then the psql.
@@ -101,6 +187,18 @@ hash_of_blocks() {
   "$@" -XAtq -v ON_ERROR_STOP=1 -c "select sum(n) || ' ' || md5(string_agg(h, '' order by part)) from (
     select block_num / 100000 as part, count(*) as n, md5(string_agg(block_hash, '' order by block_num)) as h
     from state.l2block where block_num <= $height group by 1) parts"
+}
+
+# Makes the data directory $folder/data of the backup, all of whose files are those that the server has sent.
+copy() {
+  offer "$folder.offer"
+  rm -rf "$folder"
+  need_room
+  said=$(as_barman "$0" unpack "$folder.offer" "$folder" 2>&1) || fail "the recovery cannot be unpacked: $(printf '%s\n' "$said" | tail -n 1)"
+  [ -e "$data/backup_manifest" ] || return 0
+  # The log is in its place already, and settings have been added.
+  said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet --ignore=recovery.signal --ignore=log \
+    --manifest-path="$data/backup_manifest" "$folder/data" 2>&1) || fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
 }
 
 drill() {
@@ -113,13 +211,13 @@ drill() {
     ! mountpoint -q "$place" || umount "$place"
   }
   clean_up
-  trap 'clean_up; rm -rf "$folder"' EXIT
+  trap 'clean_up; rm -rf "$folder" "$folder.offer"' EXIT
   trap 'fail "the drill was ended before its result"' TERM INT
   # The check of the repository counts the days since it.
   [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
-  stage
+  copy
   # The folder around it is barman's, who could put a link there before the engine looks: what is here now gets a place of root's.
-  if ! (mkdir -p "$place" && cd -P "$folder" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place"); then
+  if ! (mkdir -p "$place" && cd -P "$folder/data" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place"); then
     fail "$folder is not barman's any more"
   fi
   # Without connections until it has recovered: a standby would need as many as the real server.
@@ -148,13 +246,19 @@ drill() {
 }
 
 case $verb in
-  stage)
+  offer)
     # A folder that is whole is renamed last.
-    final=$folder
-    folder=$final.part
-    stage
-    printf '%s\n' "$time" | as_barman tee "$folder/rpc-node-recovered" >/dev/null
-    rm -rf "$final"
-    as_barman mv -T "$folder" "$final" || fail "$final cannot be made" ;;
+    offer "$folder.part"
+    printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null
+    rm -rf "$folder"
+    as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made" ;;
+  copy)
+    trap 'rm -rf "$folder.offer"' EXIT
+    trap 'exit 1' TERM INT
+    copy ;;
   drill) drill ;;
+  unpack)
+    # shellcheck disable=SC2034 # the functions of unpack-recovery.sh use them
+    SOURCE=$folder PASSWORD_FILE=''
+    mkdir -p "$time" && unpack_offer "$time" ;;
 esac

@@ -8,6 +8,9 @@ export const resultsPage = fileURLToPath(new URL('../../docs/benchmark-results.m
 /** The page of what a gateway costs. */
 export const gatewayPage = fileURLToPath(new URL('../../docs/gateway-cost.md', import.meta.url));
 
+/** The page of what backups and recoveries cost. */
+export const backupPage = fileURLToPath(new URL('../../docs/backup-cost.md', import.meta.url));
+
 /** The page with the comparison and all other measurements. */
 const benchmarks = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 

@@ -6,10 +6,15 @@ import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 
+const compression = `backup_compression = zstd
+backup_compression_format = tar
+backup_compression_location = server
+backup_compression_level = 1
+`;
 const asBarman = ['-u', 'barman', '--'];
 
 /**
- * A repository of Barman with one base backup of a server, whose log it goes on to receive.
+ * A repository of Barman with one base backup of a server, in pieces, whose log it goes on to receive.
  *
  * @param base a folder in which programs are found first
  */
@@ -22,9 +27,7 @@ export async function startRepository(base: string, source: Postgres) {
   for (const path of [dirname(source.socket), source.socket]) chmodSync(path, 0o755);
   const connection = `host=${source.socket} port=${source.port} user=${source.user}`;
   const configuration = join(base, 'barman.conf');
-  writeFileSync(
-    configuration,
-    `[barman]
+  const settingsOfBarman = (compressed: string) => `[barman]
 barman_user = barman
 barman_home = ${folder}
 log_file = ${folder}/log
@@ -35,15 +38,22 @@ streaming_conninfo = ${connection}
 backup_directory = ${folder}/state-db
 path_prefix = /usr/lib/postgresql/15/bin
 backup_method = postgres
-streaming_archiver = on
+${compressed}streaming_archiver = on
 slot_name = barman
 create_slot = auto
 compression = gzip
-`,
-  );
+`;
+  writeFileSync(configuration, settingsOfBarman(compression));
   writeFileSync(join(base, 'barman'), `#!/bin/sh\nexec /usr/bin/barman -c ${configuration} "$@"\n`, {
     mode: 0o755,
   });
+  const writeProgram = (name: string, ...templates: readonly string[]): string => {
+    const text = templates.map((each) =>
+      readFileSync(new URL(`../../templates/host/${each}`, import.meta.url), 'utf8'),
+    );
+    writeFileSync(join(base, name), text.join('\n'), { mode: 0o755 });
+    return join(base, name);
+  };
   const barman = (...words: string[]) =>
     execFileSync('runuser', [...asBarman, join(base, 'barman'), ...words], {
       encoding: 'utf8',
@@ -58,35 +68,11 @@ compression = gzip
   });
   const streaming = "select count(*) from pg_stat_replication where application_name ~ 'receive'";
   while (source.sql('postgres', streaming) === '0') await delay(200);
-  source.sql('postgres', "select pg_create_restore_point('first'), pg_switch_wal()");
   // Without a whole segment Barman makes no backup.
-  for (let tries = 0; !backupIsMade(); tries += 1) {
-    if (tries === 30) throw new Error(barman('check', 'state-db'));
-    await delay(1000);
-  }
-  // Barman takes it for whole when its last segment is there.
-  while (
-    !/status=DONE/.test(
-      execFileSync('sh', ['-c', `cat ${folder}/state-db/base/*/backup.info`], { encoding: 'utf8' }),
-    )
-  ) {
-    source.sql('postgres', "select pg_create_restore_point('whole'), pg_switch_wal()");
-    await delay(500);
-    barman('archive-wal', 'state-db');
-    barman('check-backup', 'state-db', 'latest');
-  }
-  function backupIsMade(): boolean {
-    try {
-      barman('archive-wal', 'state-db');
-      barman('backup', '--immediate-checkpoint', 'state-db');
-      return true;
-    } catch {
-      return false;
-    }
-  }
-  const program = join(base, 'recovery');
-  const text = readFileSync(new URL('../../templates/host/recovery.sh', import.meta.url));
-  writeFileSync(program, text, { mode: 0o755 });
+  barman('-q', 'switch-wal', '--force', '--archive', '--archive-timeout', '60', 'state-db');
+  const backupProgram = writeProgram('base-backup', 'base-backup.sh');
+  writeProgram('cut-backup', 'cut-backup.py');
+  const program = writeProgram('recovery', 'unpack-recovery.sh', 'recovery.sh');
   const settings = join(base, 'recovery.conf');
   writeFileSync(
     settings,
@@ -94,12 +80,15 @@ compression = gzip
       REPOSITORY: `${folder}/state-db`,
       CONNECTION: `${connection} dbname=source_state`,
       RESULTS: join(base, 'results'),
+      PROGRAMS: '/usr/lib/postgresql/15/bin',
       IMAGE: 'postgres:15',
       STATE_USER: source.user,
       STATE_DATABASE: 'source_state',
       PROVER_DATABASE: 'source_hashes',
     }),
   );
+  const env = { ...process.env, PATH: `${base}:${process.env.PATH}`, RECOVERY_CONF: settings };
+  execFileSync(backupProgram, [join(base, 'results'), '--immediate-checkpoint'], { env });
   return {
     /** What a snapshot from it is told. */
     settings: {
@@ -109,6 +98,11 @@ compression = gzip
       RECOVERY: program,
     },
     folder,
+    /** Makes a base backup as the version before did: files, not compressed. */
+    makeOldBackup() {
+      writeFileSync(configuration, settingsOfBarman(''));
+      barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+    },
     /** Waits until all log so far is there. */
     async arrives() {
       const end = source.sql('postgres', 'select pg_current_wal_flush_lsn()');

@@ -159,7 +159,7 @@ describe('the repository of the backup host', () => {
   const isClean = () =>
     expect([
       existsSync(repository.settings.STAGED),
-      existsSync(`${repository.settings.STAGED}.part`),
+      existsSync(`${repository.settings.STAGED}.offer`),
     ]).toEqual([false, false]);
 
   test('its snapshot has what came after the base backup, nothing of the deployment, and starts as a primary', async () => {
@@ -168,6 +168,18 @@ describe('the repository of the backup host', () => {
     const folder = join(shop.base, 'repository');
     expect((await shop.take(folder, repository.settings).ended).said).toBe(`the snapshot is in ${folder}\n`);
     expect(manifestOf(folder).block).toBe(40_001);
+    expect(heldIn(folder)).toEqual([]);
+    isClean();
+    await expectStarts(folder);
+  });
+
+  test('a base backup that an older version has made is a source as well', async () => {
+    repository.makeOldBackup();
+    source.sql('source_state', "insert into state.l2block values (40002, '0x' || repeat('f', 64))");
+    await repository.arrives();
+    const folder = join(shop.base, 'of-files');
+    expect((await shop.take(folder, repository.settings).ended).said).toBe(`the snapshot is in ${folder}\n`);
+    expect(manifestOf(folder).block).toBe(40_002);
     expect(heldIn(folder)).toEqual([]);
     isClean();
     await expectStarts(folder);

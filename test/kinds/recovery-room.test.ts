@@ -13,7 +13,6 @@ import { installMissing } from '../install-missing.ts';
 
 const template = (name: string) => new URL(`../../templates/host/${name}.sh`, import.meta.url);
 const roomScript = readScript(template('data-place'), template('recovery-room'));
-const recoveryScript = readScript(template('recovery'));
 
 let folder: string;
 let small: string;
@@ -54,10 +53,10 @@ async function served(files: string, port: number) {
   return server;
 }
 
-test('the size of the recovered files and the room for them are known before the first is fetched', async () => {
+test('the size of a recovery and the room for it are known before the first file is fetched', async () => {
   const files = join(folder, 'files');
-  mkdirSync(join(files, 'base'), { recursive: true });
-  writeFileSync(join(files, 'base/1'), Buffer.alloc(3_000_000));
+  mkdirSync(files);
+  execFileSync('truncate', ['-s', '3000000', join(files, 'room')]);
   const port = 18_730;
   const room = (data: string) =>
     spawnSync(
@@ -66,7 +65,7 @@ test('the size of the recovered files and the room for them are known before the
         '-c',
         roomScript,
         'room',
-        `rsync://recovery@127.0.0.1:${port}/recovery/`,
+        `rsync://recovery@127.0.0.1:${port}/recovery`,
         join(folder, 'password'),
         data,
       ],
@@ -89,33 +88,4 @@ test('the size of the recovered files and the room for them are known before the
   }
   // rsync says by 10 that nothing listens.
   expect(room(join(small, 'state-db')).status).toBe(10);
-});
-
-test('a recovery that the backup host has no room for is refused before it reads or copies anything', () => {
-  const repository = join(folder, 'repository');
-  const backup = join(repository, 'base/20260101T000000');
-  mkdirSync(join(backup, 'data'), { recursive: true });
-  mkdirSync(join(repository, 'wals/0000000100000000'), { recursive: true });
-  writeFileSync(
-    join(backup, 'backup.info'),
-    'status=DONE\nbegin_wal=000000010000000000000002\nend_time=2026-01-01 00:10:00+00:00\n',
-  );
-  writeFileSync(join(backup, 'data/1'), Buffer.alloc(500_000, 1));
-  const settings = join(folder, 'recovery.conf');
-  writeFileSync(settings, `REPOSITORY=${repository}\n`);
-  const stage = () =>
-    spawnSync('sh', ['-c', recoveryScript, 'recovery', 'stage', join(small, 'staged'), 'latest'], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, RECOVERY_CONF: settings },
-    }).stderr;
-  // Without Barman the next step fails: there was room.
-  expect(stage()).not.toContain('no room');
-  // A segment of the log has 16 MiB, however small it is packed. One from before the backup is not
-  // needed.
-  writeFileSync(join(repository, 'wals/0000000100000000/000000010000000000000001'), '');
-  expect(stage()).not.toContain('no room');
-  writeFileSync(join(repository, 'wals/0000000100000000/000000010000000000000003'), '');
-  expect(stage()).toMatch(
-    /^there is no room for the recovery in .*\/small: it takes 17 MB, and 1 MB are free$/m,
-  );
 });

@@ -67,6 +67,7 @@ test("Barman's settings are the inventory's", async () => {
   expect(text).toContain('conninfo = host=172.30.77.11 port=5432 user=rpc_node_backup dbname=state_db');
   expect(text).toContain('retention_policy = RECOVERY WINDOW OF 9 DAYS');
   expect(text).toContain('last_backup_maximum_age = 13 HOURS');
+  expect(text).toContain('backup_compression = zstd\n');
   expect(text).not.toMatch(/\{\{|undefined/);
 });
 

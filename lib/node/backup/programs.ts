@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readProgram } from '../../engine/host/script.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import { metricsProgram } from '../monitor/textfiles.ts';
@@ -22,11 +22,11 @@ export const recoveryConf = `/etc/${product}/recovery.conf`;
 /** The programs are on the backup host. */
 export function backupPrograms(): Resource[] {
   const program = (name: string, text: string) => file(`${library}/${name}`).content(text).mode(0o755);
-  const read = (name: string) =>
-    readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+  const of = (name: string) => new URL(`../../../templates/host/${name}`, import.meta.url);
   return [
-    program('base-backup', read('base-backup')),
+    program('cut-backup', readProgram(of('cut-backup.py'))),
+    program('base-backup', readProgram(of('base-backup.sh'))),
     program('backup-check', metricsProgram('backup-check')),
-    program('recovery', read('recovery')),
+    program('recovery', readProgram(of('unpack-recovery.sh'), of('recovery.sh'))),
   ];
 }

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { verifyingWords } from '../databases/tls-files.ts';
 import { dataFolder } from '../variables/data-folders.ts';
@@ -8,6 +10,7 @@ import { postgresVersion } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { resultsFolder } from './folders.ts';
+import { recoveryConf } from './programs.ts';
 import { backupRole } from './source.ts';
 
 type Deployment = Pick<Context<Variables>, 'hosts' | 'vars'>;
@@ -57,16 +60,18 @@ export function barmanFile({ hosts, vars }: Deployment): string {
   return text.replaceAll(/ +$/gm, '');
 }
 
-/** The settings of the recovery program. */
-export function recoverySettings({ hosts, vars }: Deployment): string {
+/** The settings of the programs for base backups and recoveries. */
+export function recoverySettings({ hosts, vars }: Deployment): Resource {
   const { state, prover } = databaseHost(hosts).vars.credentials;
-  return shellSettings({
+  const settings = shellSettings({
     REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
     CONNECTION: connectionToServer({ hosts }),
     RESULTS: resultsFolder,
+    PROGRAMS: postgresPrograms,
     IMAGE: vars.images.database,
     STATE_USER: state.user,
     STATE_DATABASE: state.database,
     PROVER_DATABASE: prover.database,
   });
+  return file(recoveryConf).content(settings);
 }

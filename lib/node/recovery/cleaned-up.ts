@@ -3,12 +3,12 @@ import { drift, ok, type Resource, task } from '../../engine/resource/resource.t
 import type { Context } from '../../engine/resource/role.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
-import { markIn, passwordFile, servingUnit, stagedFolder } from './paths.ts';
+import { markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
 
 /** After a recovery only the recovered databases stay. The next recovery starts from nothing. */
 export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): Resource {
   const isBackup = groups.includes('backup');
-  const left = isBackup ? stagedFolder(vars) : markIn(dataFolder(vars, 'state-db'));
+  const left = isBackup ? offeredFolder(vars) : markIn(dataFolder(vars, 'state-db'));
   return task('nothing is left of the recovery', {
     check: async (host) => {
       const [stat, unit] = await Promise.all([host.stat(left), host.unit(`${servingUnit}.service`)]);

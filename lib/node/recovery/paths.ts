@@ -9,12 +9,12 @@ export const servingUnit = `${product}-recovery-serve`;
 /** The password of that rsync, on both hosts. */
 export const passwordFile = `${jobDirectory}/recovery-password`;
 
-/** The data directory that is recovered on the backup host. */
-export function stagedFolder(vars: Variables): string {
+/** What the backup host offers for a recovery: links to files of its repository. */
+export function offeredFolder(vars: Variables): string {
   return `${dataFolder(vars, 'backup')}/recovery`;
 }
 
-/** The file in a data directory that says to which time it was recovered. */
+/** The file in a folder that says to which time it is a recovery. */
 export function markIn(folder: string): string {
   return `${folder}/rpc-node-recovered`;
 }

@@ -24,13 +24,17 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
+import { servingPort } from './offered.ts';
 import { passwordFile, servingUnit } from './paths.ts';
 import { isRecovered } from './recovered.ts';
-import { servingPort } from './staged.ts';
 
-const script = readFileSync(new URL('../../../templates/host/receive-recovery.sh', import.meta.url), 'utf8');
+const read = (name: string) =>
+  readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
+const script = ['unpack-recovery', 'receive-recovery'].map(read).join('\n');
+const roomScript = read('recovery-room');
 
-const roomScript = readFileSync(new URL('../../../templates/host/recovery-room.sh', import.meta.url), 'utf8');
+/** So many files are fetched and unpacked at the same time. */
+const workers = 4;
 
 /** What uses the data directory. */
 const containers = ['sync', 'prover', 'state-db'];
@@ -44,7 +48,7 @@ export function recoveryIsReceived(context: Context<Variables>, asked: AskedReco
   const received = dataIsReceived(context, asked);
   return [
     nothingIsInTheWay(vars, asked, received),
-    packages('rsync'),
+    packages('rsync', 'zstd'),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
     roomForRecovery(context, received),
@@ -58,6 +62,11 @@ export function recoveryHasItsPlace(context: Context<Variables>, asked: AskedRec
   return nothingIsInTheWay(context.vars, asked, dataIsReceived(context, asked));
 }
 
+/** The address of what the backup host offers, for rsync. */
+function offerOf(hosts: Context<Variables>['hosts']): string {
+  return `rsync://recovery@${backupHost(hosts)?.connection.address ?? ''}:${servingPort}/recovery`;
+}
+
 /**
  * The recovered files can be fetched, and there is room for them. Before the containers are
  * stopped.
@@ -66,7 +75,6 @@ export function recoveryHasItsPlace(context: Context<Variables>, asked: AskedRec
  */
 function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Resource, 'check'>): Resource {
   const data = dataFolder(vars, 'state-db');
-  const source = `rsync://recovery@${backupHost(hosts)?.connection.address ?? ''}:${servingPort}/recovery/`;
   return skipWhen(
     received,
     expectation('there is room for the recovered databases', {
@@ -75,11 +83,11 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
           host.stat(passwordFile),
           host.$({
             timeoutSeconds: 120,
-          })`sh -c ${dataPlaceFunctions + roomScript} room ${source} ${passwordFile} ${data}`,
+          })`sh -c ${dataPlaceFunctions + roomScript} room ${offerOf(hosts)} ${passwordFile} ${data}`,
         ]);
         // Exit code of rsync: nothing serves them yet.
         if (password === undefined || answer.exitCode === 10)
-          return unknownUntil('the recovered files can be fetched');
+          return unknownUntil('the files of the recovery can be fetched');
         if (!answer.ok)
           return refused(
             `the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`,
@@ -98,9 +106,9 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
 function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {
   const data = dataFolder(vars, 'state-db');
   const settings = shellSettings({
-    ADDRESS: backupHost(hosts)?.connection.address ?? '',
-    PORT: servingPort,
+    SOURCE: offerOf(hosts),
     PASSWORD_FILE: passwordFile,
+    WORKERS: workers,
     DATA: data,
     TIME: time,
     SET_ASIDE: String(setsAside),

@@ -75,11 +75,11 @@ test('data that a synchronizer writes are not of a recovery any more, whatever t
   expect(await received?.check(running)).toMatchObject({ note: 'it is not here' });
 });
 
-test('a staged recovery of all that arrived is made again when more has arrived', async () => {
+test('an offer of all that arrived is made again when more has arrived', async () => {
   const of = async (time: string, newer: string) => {
     const all = await resources({ 'to-time': time }, { changes: backup, group: 'backup' });
-    const staged = all.find(({ name }) => name.includes('recovered to'));
-    return staged?.check(fakeHost([[/find/, newer]], { read: async () => Buffer.from(`${time}\n`) }));
+    const offered = all.find(({ name }) => name.endsWith('is verified'));
+    return offered?.check(fakeHost([[/find/, newer]], { read: async () => Buffer.from(`${time}\n`) }));
   };
   expect(await of('latest', '')).toEqual({ is: 'ok' });
   expect(await of('latest', '/wals/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
@@ -97,14 +97,20 @@ test('what uses the database server is stopped, and no other synchronizer may ru
   expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
 });
 
-test('the staged files are served to the server alone, and only when they are of that time', async () => {
+test('the files are served to the server alone, and only when they are of that time', async () => {
   const all = await resources({ 'to-time': '2026-01-02T03:04:05Z' }, { changes: backup, group: 'backup' });
-  const staged = all.find(({ name }) => name.includes('recovered to'));
+  const offered = all.find(({ name }) => name.endsWith('is verified'));
   const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
-  expect(await staged?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
-  expect(await staged?.check(read('latest\n'))).toMatchObject({ note: 'there is no such recovery yet' });
+  expect(await offered?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
+  expect(await offered?.check(read('latest\n'))).toMatchObject({ note: 'it is not verified yet' });
   const served = all.find(({ name }) => name.includes('fetched'));
   expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
+  // The programs are those of this version, whatever the last deploy has left there.
+  const programs = all.map(({ name }) => name);
+  expect(programs).toContain('file /usr/local/lib/rpc-node/recovery');
+  expect(programs.indexOf('file /usr/local/lib/rpc-node/recovery')).toBeLessThan(
+    programs.findIndex((name) => name.endsWith('is verified')),
+  );
   const configuration = await all.find(({ name }) => name.includes('rsyncd'))?.check(fakeHost([]));
   expect(JSON.stringify(configuration)).toContain('hosts allow = 172.30.77.11');
 });
@@ -160,8 +166,8 @@ test.each<[what: string, answer: Answer, password: boolean, words: string]>([
     true,
     'the backup host does not send them: @ERROR: auth failed',
   ],
-  ['nothing served yet', { exitCode: 10 }, true, 'unknown until the recovered files can be fetched'],
-  ['no password yet', { exitCode: 1 }, false, 'unknown until the recovered files can be fetched'],
+  ['nothing served yet', { exitCode: 10 }, true, 'unknown until the files of the recovery can be fetched'],
+  ['no password yet', { exitCode: 1 }, false, 'unknown until the files of the recovery can be fetched'],
 ])('the room for a recovery is known before anything is stopped: %s', async (_, answer, password, words) => {
   const room = (await resources({ 'to-time': 'latest' })).find(({ name }) =>
     name.startsWith('there is room'),

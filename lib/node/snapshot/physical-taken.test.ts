@@ -129,6 +129,18 @@ test('a source that cannot be copied is refused before anything is installed or 
   ).toEqual(['state-db of db-1 can be copied: it does not answer', expect.stringContaining('--from HOST')]);
 });
 
+test('the backup host gets the programs of this version before they recover its repository', async () => {
+  process.env.REPLICA = 'replica.Pw~4';
+  const names = (given: Given) => resources('/data/s', given).then((all) => all.map(({ name }) => name));
+  const ofBackup = await names({ changes: backup, group: 'backup' });
+  for (const path of ['/usr/local/lib/rpc-node/recovery', '/etc/rpc-node/recovery.conf']) {
+    const at = ofBackup.findIndex((name) => name.includes(path));
+    expect(at).toBeGreaterThan(0);
+    expect(at).toBeLessThan(ofBackup.length - 1);
+  }
+  expect((await names({})).join()).not.toContain('recovery');
+});
+
 test('it is taken where a server or a repository is, and its folder is there', async () => {
   await expect(resources('rpc-1:/data/s', { group: 'rpc' })).rejects.toThrow(
     '--to rpc-1:/data/s: a physical snapshot is taken where the database server, a replica or the repository of backups is',

@@ -30,6 +30,8 @@ interface RecoveryProgram {
   readonly program: string;
   /** The file with its settings. */
   readonly settings: string;
+  /** Both, of this version: the host may have been deployed by another. */
+  readonly files: readonly Resource[];
 }
 
 /**
@@ -58,7 +60,13 @@ export function physicalSnapshotIsTaken(
     done: (reader) => judge(reader, folder, { isForOthers, why: source.why }),
     progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
   });
-  return [skipWhen(taken, sourceCanBeCopied(context, source)), packages('zstd'), taken];
+  const files = source.kind === 'repository' ? recovery.files : [];
+  return [
+    skipWhen(taken, sourceCanBeCopied(context, source)),
+    packages('zstd'),
+    ...files.map((each) => skipWhen(taken, each)),
+    taken,
+  ];
 }
 
 /** The settings of templates/host/physical-snapshot.sh. */

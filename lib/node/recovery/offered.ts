@@ -6,12 +6,14 @@ import { file } from '../../engine/resource/file/file.ts';
 import { job, jobDirectory } from '../../engine/resource/job/job.ts';
 import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { recoveryProgram } from '../backup/programs.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
+import { backupPrograms, recoveryProgram } from '../backup/programs.ts';
+import { recoverySettings } from '../backup/settings.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { addressesOf, databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { markIn, passwordFile, servingUnit, stagedFolder } from './paths.ts';
+import { markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 
 /** Of rsync on the backup host. */
@@ -22,29 +24,33 @@ const longestServed = 3 * 86_400;
 const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
 
 /**
- * The backup host makes the data directory as it was at a time, and lets the Database+Sync server
- * fetch it.
+ * The backup host offers what the Database+Sync server needs to be as it was at a time: the files
+ * of its repository, verified, and none of them copied.
  *
  * @param time as `AskedRecovery` has it
  */
-export function recoveryIsStaged(context: Context<Variables>, time: string): Resource[] {
+export function recoveryIsOffered(context: Context<Variables>, time: string): Resource[] {
   const { vars } = context;
   return [
+    packages('zstd'),
+    // Of this version, also where the host was deployed by another.
+    ...backupPrograms(),
+    recoverySettings(context),
     directory(jobDirectory).mode(0o700),
-    databasesAreRecovered(vars, time),
+    recoveryIsVerified(vars, time),
     file(passwordFile).content(secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/)),
     file(configuration).content(rsyncSettings(context)),
-    filesCanBeFetched(),
+    offerCanBeFetched(),
   ];
 }
 
-function databasesAreRecovered(vars: Variables, time: string): Resource {
-  const folder = stagedFolder(vars);
-  return job(`both databases are recovered to ${time}`, {
+function recoveryIsVerified(vars: Variables, time: string): Resource {
+  const folder = offeredFolder(vars);
+  return job(`a recovery to ${time} is verified`, {
     unit: `${product}-recovery`,
-    script: `exec ${recoveryProgram} stage ${folder} ${time}\n`,
+    script: `exec ${recoveryProgram} offer ${folder} ${time}\n`,
     done: async (host) => {
-      if (!(await isRecovered(host, folder, time))) return drift('there is no such recovery yet');
+      if (!(await isRecovered(host, folder, time))) return drift('it is not verified yet');
       return time !== 'latest' || (await isNewest(host, vars))
         ? ok
         : drift('newer changes have reached the backup host');
@@ -53,24 +59,24 @@ function databasesAreRecovered(vars: Variables, time: string): Resource {
 }
 
 /**
- * Whether the staged data directory is still all that reached the backup host. A server that
+ * Whether what is offered is still all that reached the backup host. A server that
  * stopped for its recovery sends nothing, so log that came more than an hour later is of one that
  * went on.
  */
 async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
   const repository = `${dataFolder(vars, 'backup')}/state-db`;
   const newer = await host.$`
-    find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(stagedFolder(vars))}) 1 hour")" -print -quit`;
+    find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(offeredFolder(vars))}) 1 hour")" -print -quit`;
   return newer.text() === '';
 }
 
 function rsyncSettings({ vars, hosts }: Context<Variables>): string {
-  return `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${stagedFolder(vars)}\nread only = yes\nauth users = recovery
+  return `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${offeredFolder(vars)}\nread only = yes\nauth users = recovery
 secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts)).join(' ')}\n`;
 }
 
-function filesCanBeFetched(): Resource {
-  return task('the recovered files can be fetched', {
+function offerCanBeFetched(): Resource {
+  return task('the files of the recovery can be fetched', {
     check: async (host) => {
       if ((await host.unit(`${servingUnit}.service`)).active === 'active') return ok;
       return drift('they are not served', [

@@ -1,0 +1,258 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { type Repository, startRepository } from './backup-repository.ts';
+
+// Base backups and recoveries with the real PostgreSQL 15, Barman and rsync.
+
+let host: Repository;
+
+beforeAll(async () => {
+  host = await startRepository();
+  host.source.sql(
+    'state_db',
+    `create schema state; create table state.l2block (block_num bigint primary key, block_hash text);
+     create table filler (n bigint primary key, text text);
+     insert into filler select n, encode(sha256(n::text::bytea), 'hex') || repeat(md5(n::text), 20) from generate_series(1, 500000) n;`,
+  );
+  host.source.sql('prover_db', 'create schema state; create table state.nodes as select 1 as n');
+  addBlocks(1000);
+});
+afterAll(() => host.end());
+afterEach(() => {
+  for (const name of [host.data, `${host.data}.rpc-node-copy`])
+    rmSync(name, { recursive: true, force: true });
+});
+
+function addBlocks(count: number): void {
+  host.source.sql(
+    'state_db',
+    `insert into state.l2block select n, md5(n::text) from generate_series((select coalesce(max(block_num), 0) + 1 from state.l2block),
+     (select coalesce(max(block_num), 0) + ${count} from state.l2block)) n`,
+  );
+}
+const blocks = () => host.source.sql('state_db', blocksOf);
+const blocksOf =
+  "select count(*) || ' ' || md5(string_agg(block_hash, '' order by block_num)) from state.l2block";
+
+/** The folder of the newest base backup. */
+const newest = () => {
+  const ids = readdirSync(join(host.repository, 'base')).sort();
+  return join(host.repository, 'base', ids.at(-1) ?? '', 'data');
+};
+
+async function recovered(time: string): Promise<string> {
+  const offered = host.offerRecovery(time);
+  expect(offered, offered.said).toMatchObject({ code: 0 });
+  const received = await host.receive(time);
+  expect(received, received.said).toMatchObject({ code: 0 });
+  const server = await host.start();
+  try {
+    expect(server.sql('state_db', 'select count(*) from filler where n % 7 = 0')).toBe('71428');
+    return server.sql('state_db', blocksOf);
+  } finally {
+    await server.stop();
+  }
+}
+
+test('a base backup is compressed pieces of whole files, and none of it is kept twice', async () => {
+  const made = host.makeBackup();
+  expect(made, made.said).toMatchObject({ code: 0 });
+  const data = newest();
+  const pieces = readdirSync(join(data, 'pieces')).filter((name) => name.startsWith('piece-'));
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(existsSync(join(data, 'base.tar.zst'))).toBe(false);
+  // By hand, without a program of ours.
+  const folder = join(host.folder, 'by-hand');
+  execFileSync('sh', [
+    '-c',
+    `mkdir "$2"; for each in "$1"/piece-*; do tar --zstd -xf "$each" -C "$2"; done`,
+    'sh',
+    join(data, 'pieces'),
+    folder,
+  ]);
+  execFileSync('/usr/lib/postgresql/15/bin/pg_verifybackup', [
+    '-n',
+    '-q',
+    '-m',
+    join(data, 'backup_manifest'),
+    folder,
+  ]);
+  rmSync(folder, { recursive: true });
+});
+
+test('a server is as it was at the end of all that arrived, and what is offered takes no room', async () => {
+  addBlocks(500);
+  const expected = blocks();
+  await host.untilReceived();
+  expect(await recovered('latest')).toBe(expected);
+  for (const name of readdirSync(join(host.offer, 'base')))
+    expect(statSync(join(host.offer, 'base', name)).nlink).toBe(2);
+  expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
+});
+
+test('a server is as it was at a time, whatever was written after it', async () => {
+  addBlocks(10);
+  const expected = blocks();
+  await delay(1500);
+  const time = host.source.sql(
+    'postgres',
+    `select to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+  );
+  await delay(1500);
+  addBlocks(10);
+  host.source.sql('postgres', 'select pg_switch_wal()');
+  addBlocks(10);
+  await host.untilReceived();
+  expect(await recovered(time)).toBe(expected);
+});
+
+test('a recovery that is killed goes on, and fetches no piece again that is unpacked', async () => {
+  await host.untilReceived();
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  const first = 'piece-000001.tar.zst';
+  expect((await host.receive('latest', { killedAt: 'lists/items' })).code).toBe(null);
+  expect((await host.receive('latest', { killedAt: `held/${first}` })).code).toBe(null);
+  expect((await host.receive('latest', { killedAt: `done/${first}` })).code).toBe(null);
+  expect(existsSync(host.data)).toBe(false);
+  const sent = host.timesSent(first);
+  const last = await host.receive('latest');
+  expect(last, last.said).toMatchObject({ code: 0 });
+  expect(sent).toBeGreaterThan(0);
+  expect(host.timesSent(first)).toBe(sent);
+  const server = await host.start();
+  expect(server.sql('state_db', blocksOf)).toBe(blocks());
+  await server.stop();
+});
+
+test('a drill passes when the blocks are those of the running database, and leaves nothing', () => {
+  const passed = host.drill();
+  expect(passed.said).toMatch(
+    /^PASS: \d+ blocks up to \d+ match the running database, from base backup \w+$/m,
+  );
+  expect(passed.code).toBe(0);
+  expect(existsSync('/run/rpc-node-drill/PG_VERSION')).toBe(false);
+  expect(readdirSync(join(host.repository, '..'))).toEqual(
+    expect.not.arrayContaining(['drill', 'drill.offer']),
+  );
+});
+
+test('a drill that the backup host has no room for is refused before it copies anything', () => {
+  const disk = join(host.folder, 'disk');
+  mkdirSync(disk);
+  writeFileSync(join(disk, 'df'), '#!/bin/sh\necho disk 9000000 8000000 1000000 89% /\n', { mode: 0o755 });
+  const { code, said } = host.drill(disk);
+  expect(code).toBe(1);
+  expect(said).toMatch(/^there is no room for the recovery in .*: it takes \d+ MB, and 1 MB are free$/m);
+  expect(readdirSync(join(host.repository, '..'))).not.toContain('drill');
+});
+
+test('what is wrong with the backup or its log is known before the server is touched', () => {
+  const pieces = join(newest(), 'pieces');
+  const piece = join(pieces, 'piece-000001.tar.zst');
+  const change = (path: string) =>
+    execFileSync('sh', [
+      '-c',
+      'cp -p "$1" "$1.kept"; printf x | dd of="$1" bs=1 seek=1000 conv=notrunc status=none',
+      'sh',
+      path,
+    ]);
+  const putBack = (path: string) => renameSync(`${path}.kept`, path);
+  change(piece);
+  expect(host.offerRecovery('latest').said).toMatch(
+    /^the base backup \w+ is corrupt: piece-000001.tar.zst$/m,
+  );
+  putBack(piece);
+
+  host.barman('-q', 'archive-wal', 'state-db');
+  const wals = join(host.repository, 'wals');
+  const all = readdirSync(wals, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\/[0-9A-F]{24}$/.test(name))
+    .sort();
+  const segment = join(wals, all.at(-1) ?? '');
+  change(segment);
+  expect(host.offerRecovery('latest').said).toMatch(/^the write-ahead log cannot be read: [0-9A-F]{24}$/m);
+  putBack(segment);
+
+  host.source.sql('postgres', 'select pg_create_restore_point($$later$$); select pg_switch_wal()');
+  host.barman('-q', 'archive-wal', 'state-db');
+  renameSync(segment, join(host.folder, 'segment'));
+  expect(host.offerRecovery('latest').said).toMatch(
+    /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
+  );
+  renameSync(join(host.folder, 'segment'), segment);
+  expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain('no whole base backup ended before 2001');
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+});
+
+test('a piece that changes after it was verified is not unpacked', async () => {
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  const piece = join(host.offer, 'base/piece-000001.tar.zst');
+  execFileSync('sh', [
+    '-c',
+    'cp -p "$1" "$1.new"; mv "$1.new" "$1"; printf x | dd of="$1" bs=1 seek=1000 conv=notrunc status=none',
+    'sh',
+    piece,
+  ]);
+  const { code, said } = await host.receive('latest');
+  expect(code).toBe(1);
+  expect(said).toContain('piece-000001.tar.zst of the base backup is corrupt');
+  expect(existsSync(host.data)).toBe(false);
+});
+
+test('a base backup that was not cut, and one that the version before has made, are recovered', async () => {
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  expect(existsSync(join(newest(), 'base.tar.zst'))).toBe(true);
+  addBlocks(7);
+  await host.untilReceived();
+  expect(await recovered('latest')).toBe(blocks());
+  host.makeOldBackup();
+  expect(existsSync(join(newest(), 'PG_VERSION'))).toBe(true);
+  addBlocks(7);
+  await host.untilReceived();
+  expect(await recovered('latest')).toBe(blocks());
+  // The next base backup cuts what was left.
+  expect(host.makeBackup()).toMatchObject({ code: 0 });
+  const left = execFileSync('find', [host.repository, '-name', 'base.tar.zst'], { encoding: 'utf8' });
+  expect(left).toBe('');
+});
+
+// The last one: the source is gone after it.
+test('a server that dies while it writes loses the writes of less than 10 seconds', async () => {
+  host.source.sql(
+    'state_db',
+    'create table writes (n serial primary key, at timestamptz default clock_timestamp())',
+  );
+  const env = { ...process.env, ...host.source.environment };
+  const writer = spawn(
+    'sh',
+    [
+      '-c',
+      'yes "insert into writes default values returning n, extract(epoch from at);" | psql -XAtq -d state_db',
+    ],
+    { env, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  // What the server has said is written.
+  let written = '';
+  writer.stdout.setEncoding('utf8').on('data', (text) => {
+    written += text;
+  });
+  const ended = once(writer, 'close');
+  await delay(3000);
+  // All of its processes at once, as when the power goes.
+  execFileSync('sh', ['-c', 'kill -9 "$1" $(pgrep -P "$1")', 'sh', String(host.source.pid)]);
+  await ended;
+  const [last, lastAt] = (written.trim().split('\n').at(-1) ?? '').split('|').map(Number) as [number, number];
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  expect(await host.receive('latest')).toMatchObject({ code: 0 });
+  const server = await host.start();
+  const there = server.sql('state_db', 'select max(n), max(extract(epoch from at)) from writes');
+  await server.stop();
+  const [kept, keptAt] = there.split('|').map(Number) as [number, number];
+  console.log(`${last} writes, ${last - kept} lost: ${Math.round((lastAt - keptAt) * 1000)} ms`);
+  expect(last).toBeGreaterThan(100);
+  expect(lastAt - keptAt).toBeLessThan(10);
+});
