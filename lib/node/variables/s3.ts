@@ -8,7 +8,7 @@ import * as types from './value-types.ts';
  * A bucket, and a name in it, of characters that stand for themselves in an address and in a
  * signature: `s3://bucket/snapshots/today`.
  */
-export const storageAddress = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+)$/;
+const storageAddress = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/(?!\.\.?(?:\/|$))[\w.~-]+)+)$/;
 
 const storageAddressRule =
   'must be a bucket and a name in it, s3://bucket/folder: letters, digits and . _ ~ - alone, and no / at its end';
