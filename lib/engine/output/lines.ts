@@ -64,31 +64,36 @@ export function linesOf(event: RunEvent, style: Style): string[] {
         labelled(paint('red', 'unreachable'), describeErrorOn(event.host, event.error, style.verbose)),
       );
     case 'play-started':
-      if (style.quiet) return [];
-      return [
-        '',
-        ...whole(paint('bold', `play: ${event.play}`) + paint('dim', `  ${event.hosts.join(', ')}`)),
-      ];
+      return style.quiet ? [] : playLines(event.play, paint('dim', `  ${event.hosts.join(', ')}`), style);
     case 'play-skipped':
-      return [
-        '',
-        ...whole(paint('bold', `play: ${event.play}`) + paint('red', `  skipped: ${fromHost(event.why)}`)),
-      ];
+      return playLines(event.play, paint('red', `  skipped: ${fromHost(event.why)}`), style);
     case 'host-stopped':
       return onHost(event.host, style, [paint('red', `stopped: ${fromHost(event.why)}${remaining(event)}`)]);
     case 'stopping':
       return whole('stopping after the running changes; press Ctrl-C again to stop at once');
     case 'lock-awaited':
-      return onHost(event.host, style, [
-        `waiting up to ${seconds(event.most)} for its lock: ${fromHost(event.holder)} has it`,
-      ]);
     case 'locks-taken':
-      return style.quiet ? [] : whole(`the locks are free after ${seconds(event.seconds)}: checking again`);
+      return lockLines(event, style);
     case 'resource-done':
       return resourceLines(event, style);
     default:
       return [];
   }
+}
+
+/** The title of a play, after an empty line. */
+function playLines(play: string, rest: string, style: Style): string[] {
+  return ['', ...wrapped(style.paint('bold', `play: ${play}`) + rest, style.width())];
+}
+
+/** A wait for the lock of a host, and its end. */
+function lockLines(event: Extract<RunEvent, { type: 'lock-awaited' | 'locks-taken' }>, style: Style) {
+  if (event.type === 'lock-awaited') {
+    const what = `waiting up to ${seconds(event.most)} for its lock: ${fromHost(event.holder)} has it`;
+    return onHost(event.host, style, [what]);
+  }
+  if (style.quiet) return [];
+  return wrapped(`the locks are free after ${seconds(event.seconds)}: checking again`, style.width());
 }
 
 /** Width of the column of outcomes, with the blank behind it. */

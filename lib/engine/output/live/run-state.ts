@@ -54,13 +54,9 @@ export class RunState {
       case 'play-started':
         this.#phase = 'changing';
         break;
-      case 'resource-done': {
-        const { host } = event.task;
-        const left = this.#left.get(host);
-        if (left !== undefined) this.#left.set(host, left - 1);
-        if (event.outcome === 'failed') this.#failed.add(host);
+      case 'resource-done':
+        this.#count(event.task.host, event.outcome === 'failed');
         break;
-      }
       case 'host-stopped':
         this.#failed.add(event.host);
         break;
@@ -69,11 +65,22 @@ export class RunState {
         break;
       case 'run-failed':
       case 'run-finished':
-        this.#phase = 'quiet';
-        this.lock = undefined;
-        this.#awaited.clear();
+        this.#end();
         break;
     }
+  }
+
+  #end(): void {
+    this.#phase = 'quiet';
+    this.lock = undefined;
+    this.#awaited.clear();
+  }
+
+  /** A task of a host is done. */
+  #count(host: string, hasFailed: boolean): void {
+    const left = this.#left.get(host);
+    if (left !== undefined) this.#left.set(host, left - 1);
+    if (hasFailed) this.#failed.add(host);
   }
 
   get phase(): 'looking' | 'waiting' | 'quiet' | 'changing' {
