@@ -198,6 +198,6 @@ function tableOf({
 ${rows.join('\n')}
 
 ${date}, ${seconds[1].length} rounds. A database of ${megabytes.database} MB (with indexes: ${tables.join(', ')}), an archive of ${megabytes.archive} MB.
-${machine}, with other work at the same time (load ${otherLoad.toFixed(1)} as it began). PostgreSQL ${versions.join(', ')}.
+${machine}, (load ${otherLoad.toFixed(1)} as it began). PostgreSQL ${versions.join(', ')}.
 `;
 }

@@ -28,7 +28,7 @@ export const finalityDepth = 64;
 export function layer1HasOurBlocks(vars: Variables): Resource {
   return expectation('layer 1 has the newest layer-1 block of the state database', {
     check: (host) => compareHistory(host, vars),
-    hint: `sync must not run on this state database and this layer 1: it drops the blocks of layer 1 from state.block, and then ends at every start. Check network.${layer1Key(vars)} in the inventory; if it is right, the database is of another chain: restore a snapshot of this one (snapshot.replace_existing)`,
+    hint: `sync must not run on this state database and this layer 1: it drops the blocks of layer 1 from state.block, and then ends at every start. Check network.${layer1Key(vars)} in the inventory; if that address is right, the database is of another chain: restore a snapshot of your network (snapshot.replace_existing)`,
   });
 }
 

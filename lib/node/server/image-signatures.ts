@@ -58,7 +58,7 @@ function isSigned(source: ImageSource, name: Signed, key: string): Resource {
       if (signatures.length === 0) return drift(`${source.registry} has no signature by cosign in ${object}`);
       return judge(await signedDigests(host, source, signatures, key), digest);
     },
-    hint: `nothing has been pulled or stopped; ask who publishes the image for its digest and key: cosign verify --key cosign.pub NAME@DIGEST`,
+    hint: `nothing has been pulled or stopped; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST`,
   });
 }
 
@@ -82,7 +82,7 @@ function judge(signed: readonly string[], digest: string): Verdict {
   return drift(
     other === undefined
       ? 'none of its signatures is by this key'
-      : `what this key has signed there is another image: ${other}`,
+      : `this key has signed only another image there: ${other}`,
   );
 }
 
