@@ -111,28 +111,28 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
     [
       'an unknown access key',
       () => server.storage({ access_key: new Secret('AKIAOTHER') }),
-      'the storage does not know the access key: correct s3.access_key (HTTP 403, InvalidAccessKeyId)',
+      'the storage does not know the access key: correct snapshot.s3.access_key (HTTP 403, InvalidAccessKeyId)',
     ],
     [
       'another secret key',
       () => server.storage({ secret_key: new Secret('another') }),
-      'the secret key is not that of the access key: correct s3.secret_key (HTTP 403, SignatureDoesNotMatch)',
+      'the secret key is not that of the access key: correct snapshot.s3.secret_key (HTTP 403, SignatureDoesNotMatch)',
     ],
     [
       'another region',
       () => server.storage({ region: 'us-east-1' }),
-      'the bucket is in region eu-test-1: correct s3.region, and s3.endpoint where it names a region (HTTP 400, AuthorizationHeaderMalformed)',
+      'the bucket is in region eu-test-1: correct snapshot.s3.region, and snapshot.s3.endpoint where it names a region (HTTP 400, AuthorizationHeaderMalformed)',
     ],
     ['a key without rights', () => server.account('AKIAPOOR', 'user'), forbidden],
     [
       'a region that the storage names in its answer (a stand-in)',
       () => answering(400, 'AuthorizationHeaderMalformed', '<Region>eu-west-3</Region>'),
-      'the bucket is in region eu-west-3: correct s3.region, and s3.endpoint where it names a region (HTTP 400, AuthorizationHeaderMalformed)',
+      'the bucket is in region eu-west-3: correct snapshot.s3.region, and snapshot.s3.endpoint where it names a region (HTTP 400, AuthorizationHeaderMalformed)',
     ],
     [
       'a bucket at another endpoint (a stand-in)',
       () => answering(301, 'PermanentRedirect', '', { 'x-amz-bucket-region': 'ap-southeast-1' }),
-      'the bucket is in region ap-southeast-1: correct s3.region, and s3.endpoint where it names a region (HTTP 301, PermanentRedirect)',
+      'the bucket is in region ap-southeast-1: correct snapshot.s3.region, and snapshot.s3.endpoint where it names a region (HTTP 301, PermanentRedirect)',
     ],
     [
       'a session token that has expired (a stand-in)',
@@ -142,7 +142,7 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
     [
       'a session token of other keys (a stand-in)',
       () => answering(403, 'InvalidToken'),
-      'the session token is not that of the keys: correct s3.session_token (HTTP 403, InvalidToken)',
+      'the session token is not that of the keys: correct snapshot.s3.session_token (HTTP 403, InvalidToken)',
     ],
   ])('%s: named, with what to do', async (_, of, words) => {
     const storage = await of();
@@ -203,7 +203,7 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
   test('an endpoint that does not answer', async () => {
     const away = server.storage({ endpoint: 'http://127.0.0.1:1' });
     const words =
-      /: the storage at 127\.0\.0\.1:1 does not answer \S+ \(Failed to connect.*\): check s3\.endpoint, and the network/;
+      /: the storage at 127\.0\.0\.1:1 does not answer \S+ \(Failed to connect.*\): check snapshot\.s3\.endpoint, and the network/;
     expect(await archivesAre(away)).toMatch(words);
     expect(await targetIs(away)).toMatch(words);
   });
@@ -358,7 +358,7 @@ describe('A download from a storage goes wrong', () => {
     server.withdraw('AKIAGONE');
     expect(await first.ended).toEqual({
       code: 1,
-      said: `${name}: the storage does not know the access key: correct s3.access_key (HTTP 403, InvalidAccessKeyId)\n`,
+      said: `${name}: the storage does not know the access key: correct snapshot.s3.access_key (HTTP 403, InvalidAccessKeyId)\n`,
     });
     expect(existsSync(path())).toBe(false);
     rmSync(join(folder, 'bin'), { recursive: true });
@@ -411,7 +411,7 @@ describe('A download from a storage goes wrong', () => {
       'case "$*" in *" --head "* | --version) exec /usr/bin/curl "$@" ;; esac\nsed s/AKIAROOT/AKIANONE/ | /usr/bin/curl "$@"',
     );
     const { said } = await fetching(server.storage(), 1, sumOf(small)).ended;
-    expect(said).toContain('the storage does not know the access key: correct s3.access_key');
+    expect(said).toContain('the storage does not know the access key: correct snapshot.s3.access_key');
   });
 
   test('the file is removed: named', async () => {
@@ -541,7 +541,7 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     const { code, said } = await first.ended;
     expect([code, said]).toEqual([
       1,
-      expect.stringContaining('the storage does not know the access key: correct s3.access_key (HTTP 403'),
+      expect.stringContaining('the storage does not know the access key: correct snapshot.s3.access_key (HTTP 403'),
     ]);
     expect(said).toContain('is not sent. The next run goes on');
     expect(stored()).not.toContain('manifest.json');

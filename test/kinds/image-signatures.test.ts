@@ -105,7 +105,7 @@ test.each([false, true])('an image is used if its key has signed it; with tokens
   // The signature of another image, moved to this one.
   await attach(registry, digest, [await signature(registry, ours.private, none)]);
   expect(await asked(registry, digest, ours.public)).toBe(
-    `what this key has signed there is another image: ${none}`,
+    `this key has signed only another image there: ${none}`,
   );
 
   // Ours, but on the payload that they have signed.
@@ -125,7 +125,7 @@ test('a refusal fails the host before its other roles, with what to do', async (
   const resources = await preflight.resources(await contextOf(given(registry, digest, key)));
   expect(await refusal(resources, title, await thisMachine())).toEqual([
     `${title}: ${registry.address} has no signature of ${digest}`,
-    'nothing has been pulled or stopped; ask who publishes the image for its digest and key: cosign verify --key cosign.pub NAME@DIGEST',
+    'nothing has been pulled or stopped; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST',
   ]);
 });
 
