@@ -1,9 +1,10 @@
-import { directory, dockerImage, file, packages, service } from '../lib/engine/resource/kinds.ts';
+import { directory, file, packages, service } from '../lib/engine/resource/kinds.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
 import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
+import { signedImage } from '../lib/node/images/image-signatures.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
@@ -29,7 +30,7 @@ export default role<Variables>('backup', (context) => {
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     ...backupPrograms(),
     recoverySettings(context),
-    dockerImage(vars.images.database),
+    signedImage(vars, 'database'),
     baseBackupIsThere(context),
     ...backupSchedules(context),
   ];

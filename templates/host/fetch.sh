@@ -76,7 +76,7 @@ refused_by_storage() {
     NoSuchBucket) f_why='there is no such bucket: correct its name, or make it' ;;
     NoSuchKey) f_why='there is no such file in the bucket' ;;
     AccessDenied | AllAccessDisabled | AccountProblem | 403)
-      f_why='the storage forbids it to this key: give the key the right to it, or name another one. A key that may not list the bucket gets the same answer for a missing file' ;;
+      f_why='the storage does not allow this with this key: give the key the right, or use another key. The storage answers the same for a missing file if the key may not list the bucket' ;;
     *) f_why="the storage answers $(element Message "$3")" ;;
   esac
   printf '%s\n' "$1: $f_why (HTTP $2${f_cause:+, $f_cause})"

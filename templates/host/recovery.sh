@@ -23,6 +23,7 @@
 #   RESULTS      folder for the result of the drill
 #   PROGRAMS     PostgreSQL's own programs
 #   IMAGE        PostgreSQL's image
+#   PULL         never where the inventory has the image's key: docker does not ask for signatures
 #   STATE_USER, STATE_DATABASE, PROVER_DATABASE
 set -u
 export LC_ALL=C TZ=UTC
@@ -221,7 +222,7 @@ drill() {
     fail "$folder is not barman's any more"
   fi
   # Without connections until it has recovered: a standby would need as many as the real server.
-  said=$(docker run --detach --name rpc-node-drill --network none --volume "$place:/var/lib/postgresql/data" "$IMAGE" \
+  said=$(docker run --detach --name rpc-node-drill --pull "${PULL:-missing}" --network none --volume "$place:/var/lib/postgresql/data" "$IMAGE" \
     -c hot_standby=off 2>&1) || fail "the container does not start: $said"
   until docker exec rpc-node-drill psql -XAtq -U "$STATE_USER" -d "$STATE_DATABASE" -c 'select 1' >/dev/null 2>&1; do
     [ "$(docker inspect --format '{{.State.Running}}' rpc-node-drill 2>/dev/null)" = true ] ||

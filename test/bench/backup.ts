@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:f
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { counted } from '../../lib/engine/text/counted.ts';
 import { installMissing } from '../install-missing.ts';
 import { type Repository, startRepository } from '../kinds/backup-repository.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -208,7 +209,7 @@ export function saveBackups({ ways, megabytes, versions, otherLoad }: MeasuredBa
 |---|---|---|---|---|
 ${rows.join('\n')}
 
-${new Date().toISOString().slice(0, 10)}, ${first?.recover.length} rounds, a database of ${megabytes} MB. ${machine}, all on one disk, with other work at the same
+${new Date().toISOString().slice(0, 10)}, ${counted(first?.recover.length ?? 0, 'round')}, a database of ${megabytes} MB. ${machine}, all on one disk, with other work at the same
 time (load ${otherLoad.toFixed(1)} as it began). ${versions}.
 `;
   putSection('backups', `\n${table}`, backupPage);

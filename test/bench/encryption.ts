@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { newAuthority, newKey, newServerCertificate } from '../../lib/node/encryption/openssl.ts';
 import { type EncryptedServer, encryptedServer } from '../kinds/encrypted-server.ts';
+import { machine } from './page.ts';
 
 /** Rounds of each workload; plain text and encryption take turns, so that both meet the same machine. */
 const rounds = 5;
@@ -46,8 +48,9 @@ async function prepared(): Promise<{ server: EncryptedServer; verifying: string;
 const median = (numbers: readonly number[]) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
-/** Measures all workloads, and returns the rows of a table. */
+/** Measures all workloads, and returns the rows of a table, and below them the machine and its load. */
 export async function measureEncryption(): Promise<readonly string[]> {
+  const [load = 0] = loadavg();
   const { server, plain, verifying } = await prepared();
   try {
     const lines = ['| Workload | plain text | encrypted and verified | |', '|---|---|---|---|'];
@@ -66,7 +69,8 @@ export async function measureEncryption(): Promise<readonly string[]> {
       const percent = Math.round((100 * after) / before);
       lines.push(`| ${name} | ${show(before)} | ${show(after)} | ${percent} % |`);
     }
-    return lines;
+    const day = new Date().toISOString().slice(0, 10);
+    return [...lines, '', `${day}, ${rounds} rounds. ${machine}, load average ${load.toFixed(1)} before.`];
   } finally {
     server.remove();
   }

@@ -99,7 +99,7 @@ async function answering(status: number, code: string, more = '', headers = {}):
 }
 
 const forbidden =
-  'the storage forbids it to this key: give the key the right to it, or name another one. A key that may not list the bucket gets the same answer for a missing file (HTTP 403, AccessDenied)';
+  'the storage does not allow this with this key: give the key the right, or use another key. The storage answers the same for a missing file if the key may not list the bucket (HTTP 403, AccessDenied)';
 
 describe('A storage refuses a snapshot before anything is stopped', () => {
   test('what is there is read', async () => {

@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
-import { describeVerdict } from '../../lib/engine/resource/resource.ts';
-import { fakeHost } from '../../lib/engine/resource/testing/fake-host.ts';
+import { dockerImage } from '../../lib/engine/resource/docker/docker-image.ts';
+import { describeVerdict, type Resource } from '../../lib/engine/resource/resource.ts';
+import { fakeHost, stoppedUnit } from '../../lib/engine/resource/testing/fake-host.ts';
 import { thisMachine } from '../../lib/engine/resource/testing/this-machine.ts';
+import { recoverySettings } from '../../lib/node/backup/settings.ts';
+import { signedImage } from '../../lib/node/images/image-signatures.ts';
 import type { Changes } from '../../lib/node/testing/lab-deployment.ts';
 import { contextOf, refusal } from '../../lib/node/testing/role-context.ts';
 import images from '../../roles/images.ts';
@@ -125,7 +129,7 @@ test('a refusal fails the host before its other roles, with what to do', async (
   const resources = await preflight.resources(await contextOf(given(registry, digest, key)));
   expect(await refusal(resources, title, await thisMachine())).toEqual([
     `${title}: ${registry.address} has no signature of ${digest}`,
-    'nothing has been pulled or stopped; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST',
+    'the image has not been pulled; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST',
   ]);
 });
 
@@ -133,25 +137,6 @@ test('a registry that is away is named', async () => {
   expect(await asked({ address: '127.0.0.1:1' }, none, newKeys().public)).toMatch(
     /^127\.0\.0\.1:1 does not answer: Failed to connect/,
   );
-});
-
-test('a host without curl is asked before it pulls the image', async () => {
-  const context = await contextOf(given({ address: '127.0.0.1:1' }, none, newKeys().public));
-  const host = fakeHost([
-    [/ask-registry/, 'connected\n'],
-    [/docker/, { exitCode: 1 }],
-  ]);
-  const verdicts = [preflight, images].map(async (role) => {
-    const all = await role.resources(context);
-    const at = all.findIndex(({ name }) => name === title);
-    const pull = all.findIndex(({ name }) => name.startsWith('image 127.0.0.1:1/'));
-    const verdict = await all[at]?.check(host);
-    return [verdict && describeVerdict(verdict), at < pull];
-  });
-  expect(await Promise.all(verdicts)).toEqual([
-    ['ok', false],
-    ['unknown until curl is installed', true],
-  ]);
 });
 
 process.env.REPLICA_PASSWORD = 'replica.Pw~5';
@@ -175,6 +160,132 @@ test.each([
   const resources = await preflight.resources(await contextOf({ changes, group }));
   const asked = resources.flatMap(({ name }) => /^images\.(\w+) is signed/.exec(name)?.[1] ?? []);
   expect(asked).toEqual(names);
+});
+
+const engine = { unit: async () => ({ ...stoppedUnit, active: 'active' }) };
+const signedNames = ['node', 'prover', 'database'] as const;
+const text = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
+  type: 'spki',
+  format: 'pem',
+});
+const backups: Changes = [
+  [['groups', 'backup'], { 'backup-1': { address: '10.0.0.41' } }],
+  [['vars', 'backup'], { password: 'env:REPLICA_PASSWORD' }],
+];
+
+/** All images have a key. */
+const allKeys: Changes = [
+  ...signedNames.map((name): Changes[number] => [['vars', 'images', name], `r.example/${name}@${none}`]),
+  [['vars', 'image_keys'], Object.fromEntries(signedNames.map((name) => [name, text]))],
+];
+
+/** The images of a role, and what a host says to each that has none of them. */
+async function saidByImages(
+  name: string,
+  group: 'database' | 'rpc' | 'replica' | 'backup',
+  changes: Changes,
+  registry: string,
+) {
+  const { default: role } = await import(`../../roles/${name}.ts`);
+  const own = [...(group === 'replica' ? replica : []), ...(group === 'backup' ? backups : [])];
+  const context = await contextOf({ changes: [...changes, ...own], group });
+  const resources: Resource[] = await role.resources(context);
+  const found = resources.filter((each) => each.name.startsWith('image r.example/'));
+  const host = fakeHost(
+    [
+      [/ask-registry/, registry],
+      [/docker image inspect/, { exitCode: 1 }],
+    ],
+    engine,
+  );
+  return await Promise.all(found.map(async (each) => describeVerdict(await each.check(host))));
+}
+
+const pulls = [
+  ['state-db', 'database', 1],
+  ['pool-db', 'database', 1],
+  ['prover', 'database', 1],
+  ['sync', 'database', 1],
+  ['images', 'database', 3],
+  ['snapshot', 'database', 3],
+  ['json-rpc', 'rpc', 1],
+  ['database-reachable', 'rpc', 1],
+  ['replica', 'replica', 1],
+  ['backup', 'backup', 1],
+] as const;
+
+// In a recovery and with --role there is no role before it that would ask.
+test.each(pulls)(
+  'role %s on a host of %s pulls no image that its key has not signed',
+  async (name, group, count) => {
+    const answer = 'HTTP/1.1 404 Not Found\n\n';
+    const unsigned = await saidByImages(name, group, allKeys, answer);
+    expect(unsigned).toHaveLength(count);
+    for (const said of unsigned) expect(said).toContain('is signed by the key of image_keys.');
+    const without = await saidByImages(name, group, allKeys, 'connected\n');
+    expect(without).toEqual(unsigned.map(() => 'unknown until curl is installed'));
+  },
+);
+
+test('the words at a pull name the key and what to do', async () => {
+  const registry = await startRegistry();
+  const { public: key, private: own } = newKeys();
+  const digest = await pushImage(registry);
+  const { vars } = await contextOf(given(registry, digest, key));
+  const image = signedImage(vars, 'node');
+  const host = await thisMachine();
+  const pulling = Object.assign(Object.create(host), engine);
+  expect(await refusal([image], image.name, pulling)).toEqual([
+    `${title}: ${registry.address} has no signature of ${digest}`,
+    'the image has not been pulled; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST',
+  ]);
+  await attach(registry, digest, [await signature(registry, own, digest)]);
+  expect(await image.check(pulling)).toEqual(await dockerImage(vars.images.node).check(pulling));
+});
+
+test('an image of a release is pulled by its digest if that is signed, and kept without a question', async () => {
+  const { vars } = await contextOf({ changes: allKeys });
+  const [old, id] = [`r.example/node@sha256:${'1'.repeat(64)}`, 'sha256:old'];
+  const ask: [RegExp, string] = [/ask-registry .*/, 'HTTP/1.1 404 Not Found\n\n'];
+  const verdict = (digest: string | undefined, kept: boolean) =>
+    signedImage(vars, 'node', 'r.example/node:v1', { id, digest }).check(
+      fakeHost([ask, ...(kept ? [[/inspect .* sha256:old$/, id] as const] : [])], engine),
+    );
+  expect(describeVerdict(await verdict(old, false))).toContain(`no signature of sha256:${'1'.repeat(64)}`);
+  expect(await verdict(old, true)).toMatchObject({
+    change: [{ command: `docker tag ${id} r.example/node:v1` }],
+  });
+  expect(describeVerdict(await verdict(undefined, false))).not.toContain('signature');
+});
+
+test('images that are there are used while their registry is away', async () => {
+  const resources = await preflight.resources(await contextOf({ changes: allKeys }));
+  const signed = resources.filter(({ name }) => name.includes('is signed by'));
+  const away = { exitCode: 7, stderr: 'Failed to connect' };
+  const verdicts = (inspect: string | { exitCode: number }) => {
+    const host = fakeHost(
+      [
+        [/ask-registry/, away],
+        [/docker image inspect/, inspect],
+      ],
+      engine,
+    );
+    return Promise.all(signed.map(async (each) => describeVerdict(await each.check(host))));
+  };
+  expect(await verdicts('sha256:any\n')).toEqual(['ok', 'ok', 'ok']);
+  const lost = 'r.example does not answer: Failed to connect';
+  expect(await verdicts({ exitCode: 1 })).toEqual([lost, lost, lost]);
+});
+
+test('a drill by the clock pulls nothing where the image has a key', async () => {
+  const settings = async (changes: Changes) =>
+    recoverySettings(await contextOf({ changes, group: 'database' }));
+  const drifts = async (changes: Changes) =>
+    JSON.stringify(await (await settings(changes)).check(fakeHost([])), (_, value) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString() : value,
+    );
+  expect(await drifts(allKeys)).toContain('PULL');
+  expect(await drifts([])).not.toContain('PULL');
 });
 
 test('an inventory without keys asks for no signature', async () => {

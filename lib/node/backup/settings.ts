@@ -69,6 +69,7 @@ export function recoverySettings({ hosts, vars }: Deployment): Resource {
     RESULTS: resultsFolder,
     PROGRAMS: postgresPrograms,
     IMAGE: vars.images.database,
+    ...(vars.image_keys?.database !== undefined && { PULL: 'never' }),
     STATE_USER: state.user,
     STATE_DATABASE: state.database,
     PROVER_DATABASE: prover.database,

@@ -36,7 +36,7 @@ test.each([
   expect(found.map(({ message }) => message)).toEqual(
     warns
       ? [
-          'snapshot.manifest comes over http://, and has the checksums of the snapshot: who is on the way can change both',
+          'snapshot.manifest comes over http://, and has the checksums of the snapshot: somebody between you and the web server can change both',
         ]
       : [],
   );

@@ -33,7 +33,7 @@ function openNetworks({ firewall }: RawVariables) {
 
 function plainManifest({ snapshot: { manifest = '' } }: RawVariables) {
   const what =
-    'snapshot.manifest comes over http://, and has the checksums of the snapshot: who is on the way can change both';
+    'snapshot.manifest comes over http://, and has the checksums of the snapshot: somebody between you and the web server can change both';
   const hint = 'use https://, or put a copy of it beside the inventory and name the folder in snapshot.from';
   return /^http:/i.test(manifest) ? [[what, hint] as [what: string, hint: string]] : [];
 }

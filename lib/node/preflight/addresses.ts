@@ -1,11 +1,12 @@
+import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
 import { drift, expectation, ok, type Resource, refused, warning } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { genesisProblem } from '../chain/genesis-file.ts';
 import { historiesAgree } from '../chain/layer1-history.ts';
 import { askChainId, askDownload, isOfChain } from '../chain/reachable.ts';
+import { imagesAreSigned, type Signed } from '../images/image-signatures.ts';
 import { genesisPath } from '../render/render.ts';
-import { imagesAreSigned } from '../server/image-signatures.ts';
 import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { beforehand, goal } from './known.ts';
@@ -41,9 +42,13 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
   ];
 }
 
-/** A host without curl is asked again before it pulls the images. */
-function signatures({ vars }: Context<Variables>, names: Parameters<typeof imagesAreSigned>[1]): Resource[] {
-  return imagesAreSigned(vars, names).map((each) => beforehand(each.name, each));
+/** A host without curl is asked right before it pulls an image. An image that is there is not. */
+function signatures({ vars }: Context<Variables>, names: readonly Signed[]): Resource[] {
+  return names.flatMap((name) =>
+    imagesAreSigned(vars, [name]).map((each) =>
+      skipWhen(dockerImage(vars.images[name]), beforehand(each.name, each)),
+    ),
+  );
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import { expectation, type Resource } from '../../engine/resource/resource.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { registryAnswers } from '../chain/reachable.ts';
-import { apiOf, namedRegistry } from '../server/registry.ts';
+import { apiOf, namedRegistry } from '../images/registry.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 

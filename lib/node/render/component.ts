@@ -1,8 +1,17 @@
 import { composeService } from '../../engine/resource/docker/compose-service.ts';
-import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
+import { type Signed, signedImage } from '../images/image-signatures.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { renderHost } from './render.ts';
 import type { RenderContext } from './render-context.ts';
+
+/** By whose key the image of a service is signed. */
+const keyOf: Readonly<Record<ServiceName, Signed>> = {
+  'state-db': 'database',
+  'pool-db': 'database',
+  prover: 'prover',
+  sync: 'node',
+  'json-rpc': 'node',
+};
 
 /**
  * The image and the running container of one service, as the host's Compose file defines it. The
@@ -17,7 +26,7 @@ export async function component(context: RenderContext, name: ServiceName) {
   const { image, configHash, earlierHashes, readsAtStart, pin } = rendered;
   const directory = vars.paths.deployment;
   return {
-    image: dockerImage(image, pin),
+    image: signedImage(vars, keyOf[name], image, pin),
     service: composeService({
       directory,
       service: name,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
-import { dockerImage, job, packages, skipWhen } from '../../engine/resource/kinds.ts';
+import { job, packages, skipWhen } from '../../engine/resource/kinds.ts';
 import {
   drift,
   expectation,
@@ -11,6 +11,7 @@ import {
   unknownUntil,
   type Verdict,
 } from '../../engine/resource/resource.ts';
+import { signedImage } from '../images/image-signatures.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goHint, goPackage, installedGo, judgeGo } from './go.ts';
 import { snapshotDirectory } from './snapshot.ts';
@@ -50,7 +51,7 @@ export function restoreTool(vars: Variables, configuration: string): RestoreTool
       return { resources: [], settings: { RESTORE_WITH: restore_with, JOBS: restore_jobs ?? defaultJobs } };
     case 'image':
       return {
-        resources: [dockerImage(vars.images.node)],
+        resources: [signedImage(vars, 'node')],
         settings: {
           RESTORE_WITH: restore_with,
           IMAGE: vars.images.node,

@@ -1,11 +1,13 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { readScript } from '../../engine/host/script.ts';
+import { dockerImage, type ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type HttpAnswer, readHttpAnswer } from '../../engine/resource/network/http.ts';
 import {
   drift,
   expectation,
   ok,
   type Resource,
+  refused,
   unknownUntil,
   type Verdict,
 } from '../../engine/resource/resource.ts';
@@ -29,7 +31,11 @@ const most = 20;
 /** For one answer. Seconds. */
 const answerLimit = 20;
 
-type Signed = keyof NonNullable<Variables['image_keys']>;
+const hint =
+  'the image has not been pulled; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST';
+
+/** An image that can have a key. */
+export type Signed = keyof NonNullable<Variables['image_keys']>;
 
 /**
  * The images whose key the inventory has are signed by it. Each run asks their registry for the
@@ -45,6 +51,48 @@ export function imagesAreSigned(vars: Variables, names: readonly Signed[]): Reso
   });
 }
 
+/**
+ * An image on the host. If the inventory has its key, the image is pulled only if this key has
+ * signed it: its registry is asked for the signatures right before. An image that is there already
+ * is not asked for.
+ *
+ * @param name whose key is used
+ * @param reference as `dockerImage` takes it
+ * @param pin of a release
+ */
+export function signedImage(
+  vars: Variables,
+  name: Signed,
+  reference: string = vars.images[name],
+  pin?: ImagePin,
+): Resource {
+  const image = dockerImage(reference, pin);
+  const pulled = pulledName(reference, pin);
+  const key = vars.image_keys?.[name];
+  if (key === undefined || pulled === undefined) return image;
+  const signed = isSigned(imageSource(vars, pulled), name, key);
+  return {
+    ...image,
+    check: async (host) => {
+      const [verdict, kept] = await Promise.all([image.check(host), isKept(host, pin)]);
+      if (verdict.is !== 'drift' || kept) return verdict;
+      const found = await signed.check(host);
+      if (found.is !== 'drift') return found.is === 'ok' ? verdict : found;
+      return refused(`${signed.name}: ${found.note}`, hint);
+    },
+  };
+}
+
+/** By which name an image is pulled; undefined where it cannot be. */
+function pulledName(reference: string, pin?: ImagePin): string | undefined {
+  return pin === undefined || reference.includes('@') ? reference : pin.digest;
+}
+
+/** An image that is there by its id gets its name back, and is not pulled. */
+async function isKept(host: Reader, pin?: ImagePin): Promise<boolean> {
+  return pin !== undefined && (await host.$`docker image inspect --format ${'{{.Id}}'} ${pin.id}`).ok;
+}
+
 function isSigned(source: ImageSource, name: Signed, key: string): Resource {
   return expectation(`images.${name} is signed by the key of image_keys.${name}`, {
     check: async (host) => {
@@ -58,7 +106,7 @@ function isSigned(source: ImageSource, name: Signed, key: string): Resource {
       if (signatures.length === 0) return drift(`${source.registry} has no signature by cosign in ${object}`);
       return judge(await signedDigests(host, source, signatures, key), digest);
     },
-    hint: `nothing has been pulled or stopped; get digest and key from the publisher of the image, and try: cosign verify --key cosign.pub NAME@DIGEST`,
+    hint,
   });
 }
 
