@@ -181,6 +181,8 @@ test('ssh is asked once for what all hosts have in common: its usual settings, a
     '-F none -G -- any.invalid',
     '-G -l root -- 127.0.0.1',
     ...['h-1', 'h-2', 'h-3'].map((address) => `-G -l root -p 22 -- ${address}`),
+    // This one does not say which files it reads, so each host is asked for.
+    '-v -G -- any.invalid',
   ]);
 });
 
