@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeVerdict } from '../../lib/engine/resource/resource.ts';
-import { canHoldDatabase, dataPlaceFunctions, heldIn, placesOfCopy } from '../../lib/node/databases/data-place.ts';
+import {
+  canHoldDatabase,
+  dataPlaceFunctions,
+  heldIn,
+  placesOfCopy,
+} from '../../lib/node/databases/data-place.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { installMissing } from '../install-missing.ts';
 
@@ -66,16 +71,19 @@ test.each([
 test.each([
   ['absent', () => {}],
   ['a mount of its own', mountMemory],
-])('pieces in memory that a killed run has left are in no way where the data directory is %s', (_, prepare) => {
-  prepare();
-  copy();
-  const pieces = join(sh('place_of_copy "$DATA"').stdout.trim(), 'pieces');
-  mkdirSync(pieces);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', pieces]);
-  expect(sh(place)).toMatchObject({ status: 0, stderr: '' });
-  expect(readdirSync(data).sort()).toEqual(files);
-  expect(readdirSync(folder)).toEqual(['state-db']);
-});
+])(
+  'pieces in memory that a killed run has left are in no way where the data directory is %s',
+  (_, prepare) => {
+    prepare();
+    copy();
+    const pieces = join(sh('place_of_copy "$DATA"').stdout.trim(), 'pieces');
+    mkdirSync(pieces);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', pieces]);
+    expect(sh(place)).toMatchObject({ status: 0, stderr: '' });
+    expect(readdirSync(data).sort()).toEqual(files);
+    expect(readdirSync(folder)).toEqual(['state-db']);
+  },
+);
 
 test('an interrupted way into a mount is gone on with, and looks whole only at its end', () => {
   mountMemory();
