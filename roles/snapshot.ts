@@ -3,7 +3,7 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { skipWhen } from '../lib/engine/resource/skip-when.ts';
 import { stateIndexes } from '../lib/node/databases/indexes.ts';
-import { fetching, keysAreThere, keysOfArchives } from '../lib/node/snapshot/ask-file.ts';
+import { fetching, keysOfArchives, keysUntil } from '../lib/node/snapshot/ask-file.ts';
 import { databasesOf } from '../lib/node/snapshot/database-contents.ts';
 import { laterImages } from '../lib/node/snapshot/later-images.ts';
 import {
@@ -39,15 +39,16 @@ export default role<Variables>('snapshot', async (context) => {
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ ...fetching(url, s3, keysOfArchives), path, connections, sha256 }),
   );
+  const keys = keysUntil(s3, keysOfArchives, fetched);
   const known = [archivesFit(archives, vars.snapshot), roomForSnapshot(archives, vars)];
   const steps = [
     directory(snapshotDirectory(vars)),
-    ...(s3 ? keysAreThere(s3, keysOfArchives) : []),
+    ...keys.before,
     ...fetched.map((archive) => archive.startedEarly),
     // These take long too, and go on beside the downloads.
     ...tool.resources,
     ...(await laterImages(context, tool.resources)),
-    ...fetched,
+    ...keys.needing,
     archivesHoldTheirTables(archives),
   ];
   return [

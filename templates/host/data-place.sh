@@ -21,11 +21,20 @@ held_in() { find "$1" -mindepth 1 -maxdepth 1 ! -name .rpc-node-copy 2>/dev/null
 # Whether a whole copy is half in the data directory $1: its way there was interrupted. $2 is the file that marks it as whole.
 is_half_placed() { [ "$(cat "$1/.rpc-node-copy/whole" 2>/dev/null)" = "$2" ]; }
 
+# Removes what pieces of a snapshot the copy in the folder $1 has. They may be in a file system in memory: a run that was killed leaves it.
+remove_pieces() {
+  if mountpoint -q "$1/pieces"; then umount "$1/pieces" || umount --lazy "$1/pieces" || return; fi
+  rm -rf "$1/pieces"
+}
+
+# Removes the copy in the folder $1, whatever has made it.
+remove_copy() { remove_pieces "$1" && rm -rf "$1"; }
+
 # Makes the whole copy the data directory $1. Its file $2 marks the directory as whole, so it is moved last.
 put_in_place() {
   place=$(place_of_copy "$1")
   if ! mountpoint -q "$1"; then
-    mkdir -p "$(dirname "$1")" && { [ ! -d "$1" ] || rmdir "$1"; } && mv "$place/data" "$1" && rm -rf "$place"
+    mkdir -p "$(dirname "$1")" && { [ ! -d "$1" ] || rmdir "$1"; } && mv "$place/data" "$1" && remove_copy "$place"
     return
   fi
   echo "$2" >"$place/whole" && sync -f "$place" &&
@@ -34,5 +43,5 @@ put_in_place() {
   for name in PG_VERSION "$2"; do
     [ ! -e "$place/data/$name" ] || mv "$place/data/$name" "$1" || return
   done
-  sync -f "$1" && rm -rf "$place"
+  sync -f "$1" && remove_copy "$place"
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Recovers both databases from the repository of backups, on the backup host. The functions of unpack-recovery.sh are before this text.
+# Recovers both databases from the repository of backups, on the backup host. The functions of unpack-recovery.sh and
+# cut-base.sh are before this text.
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
 #                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links
@@ -70,10 +71,13 @@ list_log() {
       $2 > until && substr(name, 9) > substr(end, 9) { over = 1 }'
 }
 
+# Prints the error in what pg_verifybackup has said. One that was killed, or did not start, has found none.
+error_in() { printf '%s\n' "$1" | grep -m 1 -i error || echo "pg_verifybackup came to no result: $(printf '%s\n' "$1" | tail -n 1)"; }
+
 # Verifies the base backup of the offer $offer. Each piece is read from the disk.
 verify_base() {
   if [ -e "$offer/data" ]; then
-    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/data" 2>&1) || corrupt=$(printf '%s\n' "$said" | grep -m 1 -i error)
+    said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/data" 2>&1) || corrupt=$(error_in "$said")
   else
     # shellcheck disable=SC2016 # it is for the shell of each piece
     corrupt=$(cd "$offer/base" && sed -n 's/^piece \(.*\) \(.*\)/\2  \1/p' ../lists/items |
@@ -125,10 +129,6 @@ link_offer='
     mkdir -m 0700 ../base
     ln "$data"/pieces/piece-* ../base
     sed -n "s/^\([0-9a-f]*\) [ *]\(.*\)/piece \2 \1/p" "$data/pieces/SHA256SUMS" >items
-  elif [ -e "$data/base.tar.zst" ]; then
-    mkdir -m 0700 ../base
-    ln "$data/base.tar.zst" ../base
-    sha256sum "$data/base.tar.zst" | sed "s/ .*//; s/^/piece base.tar.zst /" >items
   else
     cp -al "$data" ../data
     # Four lists of about the same size, and the folders with each.
@@ -150,6 +150,8 @@ offer() {
   [ "$version" = "$ours" ] || fail "the base backup $backup is of PostgreSQL $version, and only that version reads it: the deployment has $ours"
   begin=$(sed -n 's/^begin_wal=//p' "$data/../backup.info")
   end=$(sed -n 's/^end_wal=//p' "$data/../backup.info")
+  # One that its timer has not come to, or has found corrupt, has no sums that it could be verified by.
+  said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(printf '%s\n' "$said" | tail -n 1)"
   # What came since the last run of cron. It may be running just now.
   as_barman barman -q archive-wal state-db >/dev/null 2>&1
   # Barman may rename a file of the log just now.
@@ -199,7 +201,7 @@ copy() {
   [ -e "$data/backup_manifest" ] || return 0
   # The log is in its place already, and settings have been added.
   said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet --ignore=recovery.signal --ignore=log \
-    --manifest-path="$data/backup_manifest" "$folder/data" 2>&1) || fail "the base backup $backup is corrupt: $(printf '%s\n' "$said" | grep -m 1 -i error)"
+    --manifest-path="$data/backup_manifest" "$folder/data" 2>&1) || fail "the base backup $backup is corrupt: $(error_in "$said")"
 }
 
 drill() {
@@ -248,6 +250,8 @@ drill() {
 
 case $verb in
   offer)
+    # The mark is in a folder before it gets this name, also in the data directory that the version before made here.
+    if [ -e "$folder" ] && [ ! -e "$folder/rpc-node-recovered" ]; then fail "$folder is of no recovery, and is not replaced: move it away"; fi
     # A folder that is whole is renamed last.
     offer "$folder.part"
     printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null

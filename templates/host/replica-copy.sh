@@ -52,7 +52,7 @@ needed=$((size + size / 20))
   fail "there is no room for a copy in $(dirname "$copy"): it takes $((needed / 1000000)) MB, and $((free / 1000000)) MB are free"
 
 docker rm -f "$container" >/dev/null 2>&1
-rm -rf "$copy"
+remove_copy "$copy" || fail "$copy cannot be removed"
 mkdir -p "$copy/data"
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy" "$IMAGE" postgres:postgres /copy ||
   fail "$copy cannot be given to the user postgres of $IMAGE"

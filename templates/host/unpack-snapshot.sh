@@ -109,10 +109,6 @@ pieces_in_memory() {
   available=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))
   if [ $((4 * size)) -le "$available" ]; then mount -t tmpfs -o "size=$size,mode=700" tmpfs "$copy/pieces" 2>/dev/null; fi
 }
-remove_pieces() {
-  if mountpoint -q "$copy/pieces"; then umount "$copy/pieces" || umount --lazy "$copy/pieces"; fi
-  rm -rf "$copy/pieces"
-}
 
 # Unpacks each of so many pieces. Argument: the number of the worker
 work_through() {
@@ -154,7 +150,7 @@ if is_half_placed "$DATA" PG_VERSION; then
 fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
 docker rm --force --volumes "$container" >/dev/null 2>&1
-remove_pieces
+remove_pieces "$copy"
 if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
   rm -rf "$copy"
 fi
@@ -167,7 +163,7 @@ mkdir -m 755 "$copy/pipes" || fail "$copy cannot be made"
 work=$(mktemp -d) || fail 'there is no room for temporary files'
 keeper=
 # shellcheck disable=SC2086 # none where it does not run
-trap 'kill $keeper 2>/dev/null; docker rm --force --volumes "$container" >/dev/null 2>&1; remove_pieces; rm -rf "$work" "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
+trap 'kill $keeper 2>/dev/null; docker rm --force --volumes "$container" >/dev/null 2>&1; remove_pieces "$copy"; rm -rf "$work" "$PASSWORD_FILE" ${KEYS:+"$KEYS"}' EXIT
 echo "$MANIFEST" >"$copy/of"
 echo "$start" >"$copy/start"
 pieces_in_memory
@@ -189,7 +185,7 @@ whole=yes
 for each in $running; do wait "$each" || whole=no; done
 [ "$whole" = yes ] || exit 1
 kill "$keeper"
-remove_pieces
+remove_pieces "$copy"
 
 echo 'all pieces are unpacked'
 start_copy

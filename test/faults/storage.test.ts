@@ -434,6 +434,7 @@ describe('A storage is tried before a snapshot is taken', () => {
   test('a storage that takes files has nothing of the trial', async () => {
     expect(await trying(server.storage())).toEqual({ code: 0, said: 'the snapshot is taken\n' });
     expect(existsSync(join(server.bucket, 'tried'))).toBe(false);
+    expect(existsSync(join(folder, 'keys'))).toBe(false);
   });
 
   test('a key that may only read: named, and no snapshot is taken', async () => {
@@ -541,7 +542,9 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     const { code, said } = await first.ended;
     expect([code, said]).toEqual([
       1,
-      expect.stringContaining('the storage does not know the access key: correct snapshot.s3.access_key (HTTP 403'),
+      expect.stringContaining(
+        'the storage does not know the access key: correct snapshot.s3.access_key (HTTP 403',
+      ),
     ]);
     expect(said).toContain('is not sent. The next run goes on');
     expect(stored()).not.toContain('manifest.json');

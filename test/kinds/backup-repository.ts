@@ -111,8 +111,11 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
   program('docker', dockerOf(folder));
   program('cut-backup', template('cut-backup.py'));
-  program('base-backup', template('base-backup.sh'));
-  program('recovery', template('unpack-recovery.sh') + template('recovery.sh'));
+  program('base-backup', template('cut-base.sh') + template('base-backup.sh'));
+  program(
+    'recovery',
+    ['unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
+  );
   const settings = shellSettings({
     REPOSITORY: repository,
     RESULTS: join(folder, 'results'),

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeVerdict } from '../../lib/engine/resource/resource.ts';
-import { canHoldDatabase, dataPlaceFunctions, heldIn } from '../../lib/node/databases/data-place.ts';
+import {
+  canHoldDatabase,
+  dataPlaceFunctions,
+  heldIn,
+  placesOfCopy,
+} from '../../lib/node/databases/data-place.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { installMissing } from '../install-missing.ts';
 
@@ -19,6 +24,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  for (const place of placesOfCopy(data)) spawnSync('umount', [join(place, 'pieces')]);
   spawnSync('umount', [data]);
   rmSync(folder, { recursive: true });
 });
@@ -61,6 +67,23 @@ test.each([
   expect(statSync(data)).toMatchObject({ uid: 65534, gid: 65534 });
   expect(statSync(data).mode & 0o777).toBe(0o700);
 });
+
+test.each([
+  ['absent', () => {}],
+  ['a mount of its own', mountMemory],
+])(
+  'pieces in memory that a killed run has left are in no way where the data directory is %s',
+  (_, prepare) => {
+    prepare();
+    copy();
+    const pieces = join(sh('place_of_copy "$DATA"').stdout.trim(), 'pieces');
+    mkdirSync(pieces);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', pieces]);
+    expect(sh(place)).toMatchObject({ status: 0, stderr: '' });
+    expect(readdirSync(data).sort()).toEqual(files);
+    expect(readdirSync(folder)).toEqual(['state-db']);
+  },
+);
 
 test('an interrupted way into a mount is gone on with, and looks whole only at its end', () => {
   mountMemory();

@@ -1,6 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -23,6 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.end());
 afterEach(() => {
+  spawnSync('umount', [`${host.data}.rpc-node-copy/pieces`], { stdio: 'ignore' });
   for (const name of [host.data, `${host.data}.rpc-node-copy`])
     rmSync(name, { recursive: true, force: true });
 });
@@ -37,6 +48,21 @@ function addBlocks(count: number): void {
 const blocks = () => host.source.sql('state_db', blocksOf);
 const blocksOf =
   "select count(*) || ' ' || md5(string_agg(block_hash, '' order by block_num)) from state.l2block";
+
+/** Offers a recovery where pg_verifybackup is killed, as where memory runs out. */
+function offeredWithKilledVerification() {
+  const programs = join(host.folder, '15/bin');
+  mkdirSync(programs, { recursive: true });
+  writeFileSync(join(programs, 'pg_verifybackup'), '#!/bin/sh\nkill -9 $$\n', { mode: 0o755 });
+  const settings = join(host.folder, 'recovery.conf');
+  const before = readFileSync(settings, 'utf8');
+  appendFileSync(settings, `\nPROGRAMS=${programs}\n`);
+  try {
+    return host.offerRecovery('latest');
+  } finally {
+    writeFileSync(settings, before);
+  }
+}
 
 /** The folder of the newest base backup. */
 const newest = () => {
@@ -119,10 +145,15 @@ test('a recovery that is killed goes on, and fetches no piece again that is unpa
   expect((await host.receive('latest', { killedAt: `done/${first}` })).code).toBe(null);
   expect(existsSync(host.data)).toBe(false);
   const sent = host.timesSent(first);
+  // Of a snapshot whose unpacking was killed at this place.
+  const pieces = `${host.data}.rpc-node-copy/pieces`;
+  mkdirSync(pieces);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', pieces]);
   const last = await host.receive('latest');
   expect(last, last.said).toMatchObject({ code: 0 });
   expect(sent).toBeGreaterThan(0);
   expect(host.timesSent(first)).toBe(sent);
+  expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
   const server = await host.start();
   expect(server.sql('state_db', blocksOf)).toBe(blocks());
   await server.stop();
@@ -203,6 +234,51 @@ test('a piece that changes after it was verified is not unpacked', async () => {
   expect(existsSync(host.data)).toBe(false);
 });
 
+test('what the version before has staged is replaced, and a folder of no recovery is not', () => {
+  const holds = (name: string) => {
+    rmSync(host.offer, { recursive: true, force: true });
+    mkdirSync(host.offer);
+    writeFileSync(join(host.offer, name), 'latest\n');
+  };
+  holds('rpc-node-recovered');
+  writeFileSync(join(host.offer, 'PG_VERSION'), '15\n');
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  expect(readdirSync(host.offer).sort()).toEqual(['base', 'lists', 'log', 'room', 'rpc-node-recovered']);
+  holds('notes');
+  expect(host.offerRecovery('latest')).toMatchObject({
+    code: 1,
+    said: `${host.offer} is of no recovery, and is not replaced: move it away\n`,
+  });
+  expect(readdirSync(host.offer)).toEqual(['notes']);
+  rmSync(host.offer, { recursive: true });
+});
+
+test('a base backup that is not whole is not offered, and is removed only for pieces that are', () => {
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  const data = newest();
+  const stream = join(data, 'base.tar.zst');
+  execFileSync('cp', ['-p', stream, `${stream}.kept`]);
+  execFileSync('truncate', ['--size=100000', stream]);
+  expect(host.offerRecovery('latest')).toMatchObject({
+    code: 1,
+    said: expect.stringMatching(/^the base backup \w+ is corrupt, or cannot be cut: .*ends early/m),
+  });
+  expect(readdirSync(data)).toEqual(expect.not.arrayContaining(['pieces']));
+  renameSync(`${stream}.kept`, stream);
+  // As a run leaves them that found them corrupt, or was killed before their check.
+  const pieces = join(data, 'pieces');
+  const sum = '0'.repeat(64);
+  mkdirSync(pieces);
+  writeFileSync(join(pieces, 'piece-000001.tar.zst'), 'x');
+  writeFileSync(join(pieces, 'SHA256SUMS'), `${sum}  piece-000001.tar.zst\n`);
+  execFileSync('chown', ['-R', 'barman:barman', pieces]);
+  const made = host.makeBackup();
+  expect(made, made.said).toMatchObject({ code: 0 });
+  expect(existsSync(stream)).toBe(false);
+  expect(readFileSync(join(pieces, 'SHA256SUMS'), 'utf8')).not.toContain(sum);
+  execFileSync('sha256sum', ['--check', '--quiet', '--strict', 'SHA256SUMS'], { cwd: pieces });
+});
+
 test('a base backup that was not cut, and one that the version before has made, are recovered', async () => {
   host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
   expect(existsSync(join(newest(), 'base.tar.zst'))).toBe(true);
@@ -211,6 +287,10 @@ test('a base backup that was not cut, and one that the version before has made, 
   expect(await recovered('latest')).toBe(blocks());
   host.makeOldBackup();
   expect(existsSync(join(newest(), 'PG_VERSION'))).toBe(true);
+  expect(offeredWithKilledVerification()).toMatchObject({
+    code: 1,
+    said: expect.stringMatching(/^the base backup \w+ is corrupt: pg_verifybackup came to no result:/m),
+  });
   addBlocks(7);
   await host.untilReceived();
   expect(await recovered('latest')).toBe(blocks());

@@ -8,7 +8,7 @@ import { directory } from '../../lib/engine/resource/file/directory.ts';
 import { drift, ok, type Resource, task } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
-import { fetching, keysAreThere, keysOfArchives } from '../../lib/node/snapshot/ask-file.ts';
+import { fetching, keysOfArchives, keysUntil } from '../../lib/node/snapshot/ask-file.ts';
 import { snapshotIsUploaded } from '../../lib/node/snapshot/uploaded.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
 import { getStorageServer, startStorage } from '../storage-server.ts';
@@ -82,7 +82,12 @@ test('an archive comes from a storage, by keys in memory', async () => {
   const storage = server.storage();
   const source = fetching('s3://snapshots/archive', storage, keysOfArchives);
   const archive = download({ ...source, path: '/srv/archive', connections: 4, sha256: sum });
-  await run([packages('curl'), ...keysAreThere(storage, keysOfArchives), archive]);
-  expect(await host.sha256('/srv/archive')).toBe(sum);
+  const keys = keysUntil(storage, keysOfArchives, [archive]);
+  await run([packages('curl'), ...keys.before]);
   expect((await host.$`stat -c '%a %U' ${keysOfArchives}`).text()).toBe('600 root');
+  await run(keys.needing);
+  expect(await host.sha256('/srv/archive')).toBe(sum);
+  expect(await host.stat(keysOfArchives)).toBeUndefined();
+  // And none are put there again.
+  expect(await run([...keys.before, ...keys.needing])).toEqual([]);
 });

@@ -50,7 +50,12 @@ function recoveryIsVerified(vars: Variables, time: string): Resource {
     unit: `${product}-recovery`,
     script: `exec ${recoveryProgram} offer ${folder} ${time}\n`,
     done: async (host) => {
-      if (!(await isRecovered(host, folder, time))) return drift('it is not verified yet');
+      const [isMarked, items] = await Promise.all([
+        isRecovered(host, folder, time),
+        host.stat(`${folder}/lists/items`),
+      ]);
+      // The version before made a whole data directory there, with the same mark.
+      if (!isMarked || !items) return drift('it is not verified yet');
       return time !== 'latest' || (await isNewest(host, vars))
         ? ok
         : drift('newer changes have reached the backup host');

@@ -79,7 +79,8 @@ test('an offer of all that arrived is made again when more has arrived', async (
   const of = async (time: string, newer: string) => {
     const all = await resources({ 'to-time': time }, { changes: backup, group: 'backup' });
     const offered = all.find(({ name }) => name.endsWith('is verified'));
-    return offered?.check(fakeHost([[/find/, newer]], { read: async () => Buffer.from(`${time}\n`) }));
+    const read = async () => Buffer.from(`${time}\n`);
+    return offered?.check(fakeHost([[/find/, newer]], { read, stat: async () => rootsFile }));
   };
   expect(await of('latest', '')).toEqual({ is: 'ok' });
   expect(await of('latest', '/wals/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
@@ -97,12 +98,22 @@ test('what uses the database server is stopped, and no other synchronizer may ru
   expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
 });
 
+const items = '/data/backup/recovery/lists/items';
+
 test('the files are served to the server alone, and only when they are of that time', async () => {
   const all = await resources({ 'to-time': '2026-01-02T03:04:05Z' }, { changes: backup, group: 'backup' });
   const offered = all.find(({ name }) => name.endsWith('is verified'));
-  const read = (text: string) => fakeHost([], { read: async () => Buffer.from(text) });
+  const read = (text: string, lists = [items]) =>
+    fakeHost([], {
+      read: async () => Buffer.from(text),
+      stat: async (path) => (lists.includes(path) ? rootsFile : undefined),
+    });
   expect(await offered?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
   expect(await offered?.check(read('latest\n'))).toMatchObject({ note: 'it is not verified yet' });
+  // A whole data directory, which the version before has made there.
+  expect(await offered?.check(read('2026-01-02T03:04:05Z\n', []))).toMatchObject({
+    note: 'it is not verified yet',
+  });
   const served = all.find(({ name }) => name.includes('fetched'));
   expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
   // The programs are those of this version, whatever the last deploy has left there.

@@ -1,11 +1,20 @@
 import type { Reader } from '../../engine/host/host.ts';
+import { command } from '../../engine/host/step.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { jobDirectory } from '../../engine/resource/job/job.ts';
 import { askHttp, type HttpAnswer } from '../../engine/resource/network/http.ts';
 import { askStorage } from '../../engine/resource/network/storage.ts';
-import type { Resource } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  ok,
+  type Resource,
+  task,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
+import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { isOfStorage, type Storage, signing, webAddress } from '../variables/s3.ts';
 
 /** Keys for the downloads of both archives. */
@@ -43,4 +52,33 @@ export function keysAreThere(storage: Storage, path: string): Resource[] {
     directory(jobDirectory).mode(0o700),
     file(path).content(secretContent(signing(storage).reveal(), /^(user|header) =/)),
   ];
+}
+
+/**
+ * The keys of a storage are on the host until what needs them is done, and not after that.
+ *
+ * @param needing what needs them, such as downloads
+ * @returns what has to be before it, and what needs them with their removal after it
+ */
+export function keysUntil(
+  storage: Storage | undefined,
+  path: string,
+  needing: readonly Resource[],
+): { readonly before: Resource[]; readonly needing: readonly Resource[] } {
+  if (!storage) return { before: [], needing };
+  const done = {
+    check: async (host: Reader): Promise<Verdict> => {
+      const verdicts = await Promise.all(needing.map((each) => each.check(host)));
+      return verdicts.find(({ is }) => is !== 'ok') ?? ok;
+    },
+  };
+  const after = task('no keys of the storage are left on the host', {
+    check: async (host) => {
+      const [verdict, left] = await Promise.all([done.check(host), host.stat(path)]);
+      if (verdict.is !== 'ok') return unknownUntil('what needs them is done');
+      return left ? drift(`${path} is there`, [command`rm -f ${path}`]) : ok;
+    },
+  });
+  const before = keysAreThere(storage, path).map((each) => skipWhen(done, each));
+  return { before, needing: [...needing, after] };
 }

@@ -169,10 +169,13 @@ test('in a storage it is of the host that is named, and the inventory has to nam
   const ofReplica: Given = { changes, group: 'replica' };
   const names = (await resources('s3://snapshots/today', ofReplica)).map(({ name }) => name);
   expect(names[1]).toBe('s3://snapshots/today is free for the snapshot');
-  expect(names.slice(-4)).toEqual([
+  const keys = ['directory /run/rpc-playbooks', 'file /run/rpc-playbooks/storage-upload'];
+  expect(names.slice(-8)).toEqual([
     'state-db of replica-1 can be copied',
     expect.stringContaining('zstd'),
+    ...keys,
     expect.stringMatching(/^physical snapshot of the database server is in \/.*\/snapshots\/today$/),
+    ...keys,
     'snapshot is in s3://snapshots/today',
   ]);
   // The colon of the storage names no host.

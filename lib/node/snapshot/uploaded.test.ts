@@ -1,7 +1,11 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
-import { describeVerdict } from '../../engine/resource/resource.ts';
+import { describeVerdict, drift, task } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -51,4 +55,39 @@ test('pieces without a manifest are those of this host only while it sends them'
 test('without curl the storage is asked later', async () => {
   const without = new Output(3, Buffer.alloc(0), 'curl is not installed\n');
   expect(await said('is free', without)).toContain('curl is installed');
+});
+
+test('the keys are put there for the trial, and again for the upload', () => {
+  const snapshot = task('a snapshot is taken', { check: async () => drift('not taken') });
+  const all = snapshotIsUploaded({ vars }, storage, 's3://snapshots/today', () => [snapshot]);
+  expect(all.map(({ name }) => name).slice(-6)).toEqual([
+    'directory /run/rpc-playbooks',
+    'file /run/rpc-playbooks/storage-upload',
+    'a snapshot is taken',
+    'directory /run/rpc-playbooks',
+    'file /run/rpc-playbooks/storage-upload',
+    'snapshot is in s3://snapshots/today',
+  ]);
+});
+
+test('a trial that fails leaves no keys', () => {
+  const path = mkdtempSync(join(tmpdir(), 'uploaded-'));
+  const keys = join(path, 'keys');
+  writeFileSync(keys, 'user = "a:b"\n');
+  let script = '';
+  snapshotIsUploaded(
+    { vars },
+    { ...storage, endpoint: 'http://127.0.0.1:9' },
+    's3://snapshots/today',
+    (_, before) => {
+      script = before.replaceAll('/run/rpc-playbooks/storage-upload', keys);
+      return [];
+    },
+  );
+  const env = { PATH: `${path}:${process.env.PATH}` };
+  writeFileSync(join(path, 'sleep'), '#!/bin/sh\n', { mode: 0o755 });
+  const { status, stderr } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8', timeout: 60_000 });
+  expect([status, stderr]).toEqual([1, expect.stringContaining('s3://snapshots/today/manifest.json')]);
+  expect(existsSync(keys)).toBe(false);
+  rmSync(path, { recursive: true });
 });

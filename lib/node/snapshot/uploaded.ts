@@ -70,12 +70,16 @@ export function snapshotIsUploaded(
     },
     progress: async (host) => bytesIn(host, [folder], 'sending the snapshot, which is left here'),
   });
-  const taken = take(folder, `${settings}${tryScript}`);
+  const all = take(folder, `${settings}${tryScript}`);
+  const [prepared, taken] = [all.slice(0, -1), all.at(-1)];
+  const keys = keysAreThere(storage, keyFile).map((resource) => skipWhen(uploaded, resource));
   return [
     skipWhen(uploaded, packages('curl')),
     storageTakesSnapshot(storage, target, folder),
-    ...keysAreThere(storage, keyFile).map((resource) => skipWhen(uploaded, resource)),
-    ...taken.map((resource) => skipWhen(sent, resource)),
+    ...prepared.map((resource) => skipWhen(sent, resource)),
+    // The trial removes them, as the job that follows it may take hours, or fail.
+    ...(taken ? [...keys.map((key) => skipWhen(taken, key)), taken] : []).map((each) => skipWhen(sent, each)),
+    ...keys,
     uploaded,
   ];
 }
