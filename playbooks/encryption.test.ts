@@ -30,12 +30,17 @@ function deployment(own: Group, all: readonly Group[]): Changes {
   return [...ofGroups, ...copies.map((group) => [['vars', group, 'password'], 'env:COPY_PASSWORD'] as const)];
 }
 
+/** Options that a playbook needs. */
+const wordsOf: Readonly<Record<string, readonly string[]>> = {
+  switch: ['--to', hosts.database],
+  recover: ['--to-time', 'latest'],
+};
+
 /** The plays of a host and their roles, in order: `PLAY: ROLE`. */
 async function rolesOf(own: Group, all: readonly Group[], tls: Changes, name = 'deploy') {
   const inventory = writeLabDeployment(await folderForTest(), [...deployment(own, all), ...tls]);
   const words = ['-i', inventory, '--list-tasks', '--limit', hosts[own]];
-  const to = name === 'switch' ? ['--to', hosts.database] : [];
-  const { exitCode, stdout, stderr } = await runPlaybook(name, ...words, ...to);
+  const { exitCode, stdout, stderr } = await runPlaybook(name, ...words, ...(wordsOf[name] ?? []));
   expect(exitCode, stderr).toBe(0);
   let play = '';
   return stdout.split('\n').flatMap((line) => {
@@ -92,4 +97,12 @@ test('behind gateways, the configuration of an RPC server waits for its turn, wi
     expect(of(await found(groups))).toEqual(['RPC servers: configuration']);
     expect(of(await found(['database', 'rpc']))).toEqual(['configuration: configuration']);
   }
+});
+
+test('a recovery brings the authority to the backup host first', async () => {
+  const { changes } = await authorityFiles();
+  const found = await rolesOf('backup', groups, changes, 'recover');
+  expect(found.indexOf(trusts)).toBeGreaterThan(-1);
+  expect(found.indexOf(trusts)).toBeLessThan(found.indexOf('recover from the backup: recovery'));
+  expect(await rolesOf('backup', groups, [], 'recover')).not.toContain(trusts);
 });
