@@ -132,13 +132,6 @@ await runPlaybook(
       roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
       optional: true,
     }),
-    // After all clients can encrypt.
-    play('encryption', {
-      hosts: 'database,replica',
-      roles: await roles('encryption'),
-      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
-      optional: true,
-    }),
     // An ACME server may ask any gateway for the answer to its challenge, so all of them have to
     // listen.
     play('certificates', {
@@ -156,6 +149,13 @@ await runPlaybook(
     }),
     play('measure servers', { hosts: 'all', roles: await roles('exporters') }),
     play('monitor', { hosts: 'monitor', roles: await roles('monitor'), optional: true }),
+    // After all clients can encrypt. Last: where one cannot be reached, nothing else is left out.
+    play('encryption', {
+      hosts: 'database,replica',
+      roles: await roles('encryption'),
+      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
+      optional: true,
+    }),
   ]),
   [putBack],
 );
