@@ -38,6 +38,13 @@ await runPlaybook(
       roles: await roles('gateway-preflight'),
       optional: true,
     }),
+    // Before a server has a certificate of another authority, and before the first login from
+    // another host.
+    play('certificate authority', {
+      hosts: 'rpc,replica,backup',
+      roles: await roles('certificate-authority'),
+      optional: true,
+    }),
     play('prepare servers', {
       hosts: 'database,rpc',
       roles: await roles(...serverRoles, 'next-version'),
@@ -64,12 +71,6 @@ await runPlaybook(
       anyErrorsFatal: true,
     }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
-    // Before a server has a certificate of another authority.
-    play('certificate authority', {
-      hosts: 'rpc,replica,backup',
-      roles: await roles('certificate-authority'),
-      optional: true,
-    }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles(
@@ -131,13 +132,6 @@ await runPlaybook(
       roles: await roles('time-sync', 'firewall', 'gateway', 'gateway-address'),
       optional: true,
     }),
-    // After all clients can encrypt.
-    play('encryption', {
-      hosts: 'database,replica',
-      roles: await roles('encryption'),
-      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
-      optional: true,
-    }),
     // An ACME server may ask any gateway for the answer to its challenge, so all of them have to
     // listen.
     play('certificates', {
@@ -155,6 +149,13 @@ await runPlaybook(
     }),
     play('measure servers', { hosts: 'all', roles: await roles('exporters') }),
     play('monitor', { hosts: 'monitor', roles: await roles('monitor'), optional: true }),
+    // After all clients can encrypt. Last: where one cannot be reached, nothing else is left out.
+    play('encryption', {
+      hosts: 'database,replica',
+      roles: await roles('encryption'),
+      needs: ['Database+Sync server', 'replicas', 'RPC servers'],
+      optional: true,
+    }),
   ]),
   [putBack],
 );

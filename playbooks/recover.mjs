@@ -19,6 +19,12 @@ await runPlaybook(
         roles: await roles('preflight', 'recovery-target'),
         anyErrorsFatal: true,
       }),
+      // Before the server has a certificate of another authority.
+      play('certificate authority', {
+        hosts: 'backup',
+        roles: await roles('certificate-authority'),
+        optional: true,
+      }),
       play('recover from the backup', { hosts: 'backup', roles: await roles('recovery'), optional: true }),
       play('prepare the server', {
         hosts: 'database',

@@ -84,14 +84,14 @@ await runPlaybook(
         needs: ['the new server accepts writes'],
         optional: true,
       }),
+      play('measure servers', { hosts: 'all', roles: await roles('exporters') }),
+      play('monitor', { hosts: 'monitor', roles: await roles('monitor'), optional: true }),
       play('encryption', {
         hosts: 'database,replica',
         roles: await roles('encryption'),
         needs: ['the new server accepts writes', 'replicas'],
         optional: true,
       }),
-      play('measure servers', { hosts: 'all', roles: await roles('exporters') }),
-      play('monitor', { hosts: 'monitor', roles: await roles('monitor'), optional: true }),
     ],
     {
       options: {

@@ -4,6 +4,8 @@ import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
  * The clients of database servers know their authorities, before a server has a certificate of a
- * new one. Without encryption nothing is asked.
+ * new one. Without encryption nothing is asked, and a drill of a recovery changes nothing.
  */
-export default role<Variables>('certificate-authority', ({ vars }) => authoritiesAreKnown(vars));
+export default role<Variables>('certificate-authority', ({ vars, given }) =>
+  given.drill === undefined ? authoritiesAreKnown(vars) : [],
+);

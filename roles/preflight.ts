@@ -1,5 +1,6 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { databasesAcceptLogins } from '../lib/node/databases/log-in.ts';
+import { clientsLearnNewAuthority } from '../lib/node/encryption/new-authority.ts';
 import { addressesAnswer } from '../lib/node/preflight/addresses.ts';
 import { imagesArePinned, serverIsInRegion } from '../lib/node/preflight/advice.ts';
 import { openFilesSuffice, portsAreFree } from '../lib/node/preflight/containers.ts';
@@ -32,6 +33,9 @@ export default role<Variables>('preflight', async (context) => [
   ...addressesAnswer(context),
   ...restoreToolCanBeBuilt(context),
   ...imagesArePinned(context),
+  ...(context.host.groups.some((group) => group === 'database' || group === 'replica')
+    ? clientsLearnNewAuthority(context, 'clients will know the authority of state-db')
+    : []),
   // A replica has the logins of the server that it follows.
   ...(context.host.groups.includes('replica')
     ? []

@@ -40,10 +40,13 @@ function problemsOf(issue: z.core.$ZodIssue, located: Located): Problem[] {
       ];
     case 'invalid_union': {
       // A word in place of the whole value, such as false, is another type, too.
-      const isOther = ({ code, path: at }: z.core.$ZodIssue) =>
-        code === 'invalid_type' || (code === 'invalid_value' && at.length === 0);
+      const isOfWhole = ({ code, path: at }: z.core.$ZodIssue) =>
+        at.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
+      const isOther = (each: z.core.$ZodIssue) => each.code === 'invalid_type' || isOfWhole(each);
       const nearest = issue.errors.find((branch) => !branch.some(isOther));
-      const inner = nearest ?? issue.errors[0] ?? [];
+      // A schema may say itself which types it takes.
+      const isSaid = issue.message !== '' && issue.errors.every((branch) => branch.some(isOfWhole));
+      const inner = nearest ?? (isSaid ? undefined : issue.errors[0]) ?? [];
       if (inner.length > 0)
         return inner.flatMap((each) => problemsOf({ ...each, path: [...path, ...each.path] }, located));
     }
@@ -102,6 +105,8 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
         : `must be at least ${issue.minimum}`;
     case 'too_big':
       return `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters long' : ''}`;
+    case 'invalid_union':
+      return '';
     default:
       return undefined;
   }

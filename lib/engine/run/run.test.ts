@@ -114,6 +114,17 @@ test('a run changes resources that drift, in order, and a second run changes not
   expect(second.outcomes).toEqual(['h1 a ok', 'h1 b ok', 'h1 c ok']);
 });
 
+test('an optional play of several groups has the hosts of those that there are', async () => {
+  const made = new Set<string>();
+  const roles = [role<object>('r', ({ host }) => [thing(made, `x of ${host.name}`)])];
+  const plays = [play('extra', { hosts: 'a,b,c', roles, optional: true })];
+  await runWith(plays, inventoryOf({ a: ['h1'], c: ['h2'], d: ['h3'] }));
+  expect([...made]).toEqual(['x of h1', 'x of h2']);
+  made.clear();
+  await runWith(plays, inventoryOf({ d: ['h3'] }));
+  expect([...made]).toEqual([]);
+});
+
 test('an optional play does nothing in an inventory without its group, and another pattern has to fit', async () => {
   const made = new Set<string>();
   const roles = [role<object>('r', () => [thing(made, 'a')])];

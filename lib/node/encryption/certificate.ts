@@ -15,7 +15,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { stateDatabase } from '../databases/databases.ts';
 import { serverFile, tlsFolder } from '../databases/tls-files.ts';
 import type { Authority, Variables } from '../variables/variables.ts';
-import { endingOf, unfitFor } from './fitness.ts';
+import { endingOf, isOfAnother, unfitFor } from './fitness.ts';
 import { namesOfServer } from './names.ts';
 import { newServerCertificate } from './openssl.ts';
 
@@ -34,7 +34,7 @@ export async function readServerCertificate(host: Reader): Promise<string> {
  * The database server of a host has a certificate for the names by which clients reach it. Key and
  * certificate are made and signed on this machine: no host ever has the authority's key.
  */
-export function serverCertificate({ host, vars }: Context<Variables>, tls: Authority): Work {
+export function serverCertificate({ host, vars, release }: Context<Variables>, tls: Authority): Work {
   const wanted = { issuer: tls.certificate, names: namesOfServer(host) };
   const { group_id } = vars.state_db;
   return {
@@ -44,6 +44,8 @@ export function serverCertificate({ host, vars }: Context<Variables>, tls: Autho
     async check(reader) {
       const [stat, text] = await Promise.all([reader.stat(serverFile), readServerCertificate(reader)]);
       if (!stat) return drift([{ what: 'certificate', was: 'absent', wanted: wanted.names.join(', ') }]);
+      // A rollback does not bring a new authority to the clients.
+      if (release && isOfAnother(text, tls.certificate)) return ok;
       const why = unfitFor(text, wanted, Date.now());
       if (why !== undefined) return drift(why);
       if (endingOf(text).renew <= Date.now())

@@ -38,13 +38,30 @@ export function unfitFor(text: string, { issuer, names }: WantedCertificate, now
   } catch {
     return 'it is no certificate in PEM';
   }
-  const authority = new X509Certificate(issuer);
-  if (!leaf.checkIssued(authority) || !leaf.verify(authority.publicKey))
-    return 'another authority has signed it';
+  if (!isOf(leaf, issuer)) return 'another authority has signed it';
   const missing = names.find(
     (each) => (isIP(each) ? leaf.checkIP(each) : leaf.checkHost(each)) === undefined,
   );
   if (missing !== undefined) return `it is not for ${missing}`;
   if (Date.parse(leaf.validTo) <= now) return `it was valid until ${leaf.validTo}`;
   return undefined;
+}
+
+/**
+ * Whether a text is the certificate of a server that another authority has signed.
+ *
+ * @param text of the file on the host; one that is no certificate has no authority
+ * @param issuer as in `WantedCertificate`
+ */
+export function isOfAnother(text: string, issuer: string): boolean {
+  try {
+    return !isOf(new X509Certificate(text), issuer);
+  } catch {
+    return false;
+  }
+}
+
+function isOf(leaf: X509Certificate, issuer: string): boolean {
+  const authority = new X509Certificate(issuer);
+  return leaf.checkIssued(authority) && leaf.verify(authority.publicKey);
 }

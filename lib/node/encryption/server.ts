@@ -3,6 +3,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import type { Variables } from '../variables/variables.ts';
 import { certificateIsInUse, serverCertificate } from './certificate.ts';
 import { encryptionIsOptional, keyIsGone } from './demanded.ts';
+import { clientsLearnNewAuthority } from './new-authority.ts';
 import { authoritiesAreKnown } from './trusted.ts';
 
 /**
@@ -20,7 +21,11 @@ export function encryptionOf(context: Context<Variables>): Record<'before' | 'af
     };
   }
   return {
-    before: [...authoritiesAreKnown(context.vars), serverCertificate(context, tls)],
+    before: [
+      ...clientsLearnNewAuthority(context, 'clients of state-db know its authority'),
+      ...authoritiesAreKnown(context.vars),
+      serverCertificate(context, tls),
+    ],
     after: [certificateIsInUse(context)],
   };
 }

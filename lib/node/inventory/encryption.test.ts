@@ -99,7 +99,9 @@ test('an unknown key, a missing one, and another authority for one host are refu
     (await problemsOf([[['vars', 'tls'], value]])).map((each) => each.replace(/^\S+ /, ''));
   expect(await of({ ...own, cert: 'x' })).toEqual(['unknown key tls.cert\n  known: ca, key']);
   expect(await of({ ca })).toEqual([expect.stringMatching(/^tls\.key is missing/)]);
-  expect(await of(true)).toEqual(['tls must be a mapping, not true or false']);
+  const allowed =
+    'tls must be a mapping with ca and key, or false\n  docs/encryption.md says how to make both';
+  for (const other of [true, 'on', 1, [ca]]) expect(await of(other)).toEqual([allowed]);
   const differs = await problemsOf([
     [['vars', 'tls'], own],
     [['groups', 'rpc', 'rpc-1', 'vars'], { tls: false }],

@@ -87,21 +87,24 @@ const archive = types.archive.extend({
 });
 
 /** `false`, or the authority that signs the certificates of database servers. */
-const tls = z.union([
-  z.strictObject({
-    ca: z
-      .string()
-      .min(1)
-      .meta({ title: 'path' })
-      .describe(
-        "File with the certificate of the deployment's own authority, in PEM, relative to the file that names it; further ones in it are trusted, too, and sign nothing",
+const tls = z.union(
+  [
+    z.strictObject({
+      ca: z
+        .string()
+        .min(1)
+        .meta({ title: 'path' })
+        .describe(
+          "File with the certificate of the deployment's own authority, in PEM, relative to the file that names it; further ones in it are trusted, too, and sign nothing",
+        ),
+      key: secretReferenceSchema.describe(
+        `Where the private key of the authority is, in PEM, or as one line of base64: ${secretReferenceKinds}`,
       ),
-    key: secretReferenceSchema.describe(
-      `Where the private key of the authority is, in PEM, or as one line of base64: ${secretReferenceKinds}`,
-    ),
-  }),
-  z.literal(false),
-]);
+    }),
+    z.literal(false),
+  ],
+  'must be a mapping with ca and key, or false\ndocs/encryption.md says how to make both',
+);
 
 const snapshot = z
   .strictObject({
