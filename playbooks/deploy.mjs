@@ -38,6 +38,13 @@ await runPlaybook(
       roles: await roles('gateway-preflight'),
       optional: true,
     }),
+    // Before a server has a certificate of another authority, and before the first login from
+    // another host.
+    play('certificate authority', {
+      hosts: 'rpc,replica,backup',
+      roles: await roles('certificate-authority'),
+      optional: true,
+    }),
     play('prepare servers', {
       hosts: 'database,rpc',
       roles: await roles(...serverRoles, 'next-version'),
@@ -64,12 +71,6 @@ await runPlaybook(
       anyErrorsFatal: true,
     }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
-    // Before a server has a certificate of another authority.
-    play('certificate authority', {
-      hosts: 'rpc,replica,backup',
-      roles: await roles('certificate-authority'),
-      optional: true,
-    }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles(
