@@ -38,13 +38,6 @@ await runPlaybook(
       roles: await roles('gateway-preflight'),
       optional: true,
     }),
-    // Before a server has a certificate of another authority, and before the first login from
-    // another host.
-    play('certificate authority', {
-      hosts: 'rpc,replica,backup',
-      roles: await roles('certificate-authority'),
-      optional: true,
-    }),
     play('prepare servers', {
       hosts: 'database,rpc',
       roles: await roles(...serverRoles, 'next-version'),
@@ -71,6 +64,12 @@ await runPlaybook(
       anyErrorsFatal: true,
     }),
     play('configuration', { hosts: 'database,rpc', roles: await roles('configuration') }),
+    // Before a server has a certificate of another authority.
+    play('certificate authority', {
+      hosts: 'rpc,replica,backup',
+      roles: await roles('certificate-authority'),
+      optional: true,
+    }),
     play('Database+Sync server', {
       hosts: 'database',
       roles: await roles(
@@ -88,7 +87,7 @@ await runPlaybook(
     }),
     play('replicas', {
       hosts: 'replica',
-      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
+      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
       needs: ['Database+Sync server'],
       // A copy reads the whole server.
       serial: 1,
@@ -111,7 +110,8 @@ await runPlaybook(
     }),
     play('replicas without other clients', {
       hosts: 'replica',
-      roles: await roles('replica-firewall'),
+      // One that was the Database+Sync server has served layer 1 to the RPC servers until now.
+      roles: await roles('layer1', 'replica-firewall'),
       needs: ['RPC servers'],
       optional: true,
     }),

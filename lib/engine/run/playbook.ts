@@ -4,9 +4,8 @@ import { type HostCount, refuseMiscounts, type Serial, type Turns } from './roll
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed.
- * `anyErrorsFatal` ends the run on all hosts when one fails. The hosts of an `optional` play
- * are groups, separated by commas: it has those that the inventory has, and is left out without
- * any.
+ * `anyErrorsFatal` ends the run on all hosts when one fails. An `optional` play is left out where
+ * the inventory does not have the group of its hosts.
  *
  * `serial`: how many of the hosts with something to change do so at a time; a failure in the first
  * batch ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;

@@ -70,11 +70,9 @@ export function coveredBy<V>(turns: Turns<V> | undefined, { hosts }: Inventory<V
   return new Set(hosts.filter(({ groups }) => turns && groups.includes(turns.of)).map(({ name }) => name));
 }
 
-/** The names of the hosts of a play. An optional one has those of its groups that there are. */
 export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string> {
-  const isThere = (group: string) => inventory.hosts.some(({ groups }) => groups.includes(group));
-  const pattern = play.optional ? play.hosts.split(',').filter(isThere).join(',') : play.hosts;
-  return new Set(pattern === '' ? [] : selectHosts(inventory, pattern).map((host) => host.name));
+  if (play.optional && !inventory.hosts.some(({ groups }) => groups.includes(play.hosts))) return new Set();
+  return new Set(selectHosts(inventory, play.hosts).map((host) => host.name));
 }
 
 /**
