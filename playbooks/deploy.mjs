@@ -88,7 +88,7 @@ await runPlaybook(
     }),
     play('replicas', {
       hosts: 'replica',
-      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
+      roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
       needs: ['Database+Sync server'],
       // A copy reads the whole server.
       serial: 1,
@@ -111,7 +111,8 @@ await runPlaybook(
     }),
     play('replicas without other clients', {
       hosts: 'replica',
-      roles: await roles('replica-firewall'),
+      // One that was the Database+Sync server has served layer 1 to the RPC servers until now.
+      roles: await roles('layer1', 'replica-firewall'),
       needs: ['RPC servers'],
       optional: true,
     }),

@@ -52,7 +52,7 @@ await runPlaybook(
       }),
       play('replicas', {
         hosts: 'replica',
-        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica', 'layer1'),
+        roles: await roles(...serverRoles, 'configuration', 'container-network', 'replica'),
         needs: ['the new server accepts writes'],
         serial: 1,
         optional: true,
@@ -73,7 +73,8 @@ await runPlaybook(
       }),
       play('replicas without other clients', {
         hosts: 'replica',
-        roles: await roles('replica-firewall'),
+        // The former server has served layer 1 to the RPC servers until now.
+        roles: await roles('layer1', 'replica-firewall'),
         needs: ['RPC servers'],
         optional: true,
       }),

@@ -346,6 +346,23 @@ test.each(narrow)(
   },
 );
 
+test('with --wait, a run that has locks itself does not wait for those of other hosts', async () => {
+  const world = new World();
+  world.lockedBy.set('b', 'somebody@elsewhere');
+  const lock = { holder: { ...elsewhere, token: 'us' }, breaks: false, wait: 3600 };
+  const { result, events } = await runIn(world, { ...limited, lock });
+  expect(result).toMatchObject({
+    code: 5,
+    message: expect.stringMatching(
+      /^b is locked by somebody@elsewhere .*; this run has locks itself, and does not wait for more$/,
+    ),
+    hint: 'run again when it has ended; without --limit a run takes the locks of all hosts at its start, where --wait 10m waits for them',
+  });
+  expect(events.filter(({ type }) => type === 'lock-awaited')).toEqual([]);
+  expect(world.log).not.toContain('make only db');
+  expect([...world.lockedBy.keys()]).toEqual(['b']);
+});
+
 test('a lock that is lost while the hosts are checked stops the change', async () => {
   const world = new World();
   world.happens = (what) => void (what === 'look b' && world.lockedBy.set('a', 'somebody'));

@@ -6,8 +6,8 @@ import { describeVerdict, type EveryHost, type Verdict } from '../resource/resou
 import type { FleetVerdict } from './fleet-verdict.ts';
 import type { HostRun } from './host-run.ts';
 import { mapWithForks } from './limit.ts';
-import { awaitLocks, type LockedHost, type Locks } from './lock/locks.ts';
-import type { LockWait } from './lock/wait.ts';
+import { type LockedHost, type Locks, lockHosts } from './lock/locks.ts';
+import { LockRefused } from './lock/refused.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** The parts of a run that a fleet uses. */
@@ -16,8 +16,6 @@ export interface FleetRun<V> {
   readonly inventory: readonly InventoryHost<V>[];
   readonly open: (host: InventoryHost<V>) => Promise<Session>;
   readonly options: Pick<RunOptions, 'forks' | 'interrupt' | 'lock' | 'assumedStopped'>;
-  /** How the run waits for the locks of others. */
-  readonly wait: LockWait | undefined;
   /** The connected hosts of the run. */
   readonly hosts: ReadonlyMap<string, HostRun>;
   /** The error of a host of the run that is unreachable. */
@@ -128,7 +126,7 @@ export class Fleet<V> {
 
   /**
    * Locks the hosts that the run has not locked. A host that cannot be locked counts as
-   * unreachable.
+   * unreachable. The run does not wait for them: its holder may wait for those that this run has.
    */
   async #lockRemaining(reached: Map<string, Session>): Promise<Locks | undefined> {
     const { lock } = this.#run.options;
@@ -143,9 +141,9 @@ export class Fleet<V> {
       lost: (host: string) => this.#run.lost(host),
       without: (host: string, why: string) => void this.#errors.set(host, new Error(why)),
     };
-    const taken = await awaitLocks(rest, lock.holder, options, this.#run.wait);
-    if (!taken) throw new Interrupted();
-    const locks = taken.had;
+    const locks = await lockHosts(rest, lock.holder, options).catch((error: unknown) => {
+      throw error instanceof LockRefused ? refusedWhileLocked(error) : error;
+    });
     for (const { name } of rest) {
       if (locks.has(name)) continue;
       reached.delete(name);
@@ -199,6 +197,18 @@ export class Fleet<V> {
 /** A host as lockHosts takes it. */
 export function lockedHost(name: string, session: Session): LockedHost {
   return { name, writer: session.writerFor(() => {}), clockOffset: session.facts.clockOffset };
+}
+
+/** The error of a run with locks that needs one more, which another run has. */
+function refusedWhileLocked({ message, code, hint }: LockRefused): Problem {
+  const remedy =
+    'run again when it has ended; without --limit a run takes the locks of all hosts at its start, where --wait 10m waits for them';
+  // Of a silent holder, the hint is --break-lock.
+  const isSilent = hint?.includes('--break-lock');
+  return new Problem(`${message}; this run has locks itself, and does not wait for more`, {
+    code,
+    hint: isSilent ? `${hint}. Else ${remedy}` : remedy,
+  });
 }
 
 /** The error of a run that has lost its locks. */

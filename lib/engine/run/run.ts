@@ -118,7 +118,6 @@ class Run<V> {
       hosts: this.#hosts,
       whyUnreachable: (host) => this.#unreachable.get(host)?.error,
       locks: () => this.#locks,
-      wait: this.#wait,
       lost: (host) => this.#lose(host),
     });
     this.turns = new TurnTaking({ playbook, inventory, options, fleet: this.#fleet, emit });

@@ -69,30 +69,48 @@ type Services = Readonly<Record<ServiceName, { readonly configHash: string } | u
  * first deploy, is tried again in its turn. One that still has the password from before a rotation
  * gets the new one in this run, for which all servers have to be in it.
  */
-export function databasesAcceptLogins(
-  deployment: Deployment & Pick<Context<Variables>, 'includes'>,
-  services: Services,
-): Resource {
+export function databasesAcceptLogins(deployment: Deployment & RunParts, services: Services): Resource {
   return expectation("databases accept the inventory's users and passwords", {
     check: async (host) => {
       if (await haveLoggedIn(host, services)) return ok;
-      const verdict = await tryLogins(host, loginsOf(deployment), deployment.vars, (changing) => {
-        const missing = serversWithout(deployment);
-        if (missing.length === 0) return ok;
-        const what = `${wordsOf(changing)} is being changed, and ${missing.join(', ')} is not part of this run`;
-        return refused(what, 'deploy all servers and roles: without --limit, --role and --skip-role');
-      });
+      const verdict = await tryLogins(
+        host,
+        loginsOf(deployment),
+        deployment.vars,
+        (changing) => refusedInPart(deployment, changing) ?? ok,
+      );
       return verdict.is === 'unknown' ? ok : verdict;
     },
     hint,
   });
 }
 
-/** The servers of the node that a run does not move to another password. */
-function serversWithout({ hosts, includes }: Pick<Context<Variables>, 'hosts' | 'includes'>): string[] {
+/** What a run is made of. */
+export type RunParts = Pick<Context<Variables>, 'includes' | 'roles'>;
+
+/**
+ * The refusal of a run that would change passwords of which not every server of the node learns.
+ *
+ * @returns undefined where every server moves
+ */
+export function refusedInPart(
+  { hosts, includes, roles }: Deployment & RunParts,
+  changing: readonly Login[],
+): Verdict | undefined {
   const servers = hosts.filter(({ groups }) => groups.includes('database') || groups.includes('rpc'));
-  return servers.flatMap(({ name }) => (includes(name, 'temporary-logins') ? [] : name));
+  const missing = servers.flatMap(({ name }) => (includes(name, 'temporary-logins') ? [] : name));
+  const what = `${wordsOf(changing)} is being changed, and`;
+  const remedy = `deploy all servers and roles: without --limit, --role and --skip-role. ${wayBack}`;
+  if (missing.length > 0) return refused(`${what} ${missing.join(', ')} is not part of this run`, remedy);
+  // Another playbook, such as switch.
+  if (roles?.has('temporary-logins') === false)
+    return refused(`${what} only a deploy changes passwords`, remedy);
+  return undefined;
 }
+
+/** What an operator can do where the deploy that ends a rotation is impossible. */
+export const wayBack =
+  'Where such a deploy is impossible, as while the Database+Sync server is dead: exchange the state and the prover password with their values under previous, by secrets.mjs edit (docs/secrets.md, "A failover during a rotation")';
 
 /** The same for some databases in their turn, before the components start that use them. */
 export function acceptsLogins(
@@ -108,7 +126,7 @@ export function acceptsLogins(
         : tryLogins(host, logins, deployment.vars, (changing) =>
             unknownUntil(`${wordsOf(changing)} is changed`),
           ),
-    hint,
+    hint: formerLogins(logins).length > 0 ? `${hint}. ${wayBack}` : hint,
   });
 }
 
@@ -165,6 +183,8 @@ export async function answersOf(
   );
   const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: limit + 4 })`
     sh -c ${script} log-in ${limit} ${trusted}`;
+  // It names the logins that failed: one that did not end has not named all.
+  if (!output.ok) return logins.map(() => ({ silent: '' }));
   if (output.text() === 'absent') return undefined;
   const failed = new Map(
     output.lines().flatMap((line) => {
@@ -190,6 +210,23 @@ export function formerLogins(logins: readonly Login[]): readonly Login[] {
   });
 }
 
+/** The verdict where the host has no psql. */
+export const withoutClient = unknownUntil(`postgresql-client-${postgresVersion} is installed`);
+
+/**
+ * Unknown until the servers answer that did not; undefined where all did.
+ *
+ * @param answers of the logins, in their order
+ */
+export function silenceOf(logins: readonly Login[], answers: readonly Answer[]): Verdict | undefined {
+  const waits = logins.flatMap(({ server, address, port }, at) => {
+    const answer = answers[at];
+    if (typeof answer !== 'object' || !('silent' in answer)) return [];
+    return [`${server} answers at ${address}:${port}${answer.silent}`];
+  });
+  return waits.length > 0 ? unknownUntil([...new Set(waits)].join(' and ')) : undefined;
+}
+
 /**
  * Unknown where a server does not answer, or the host has no psql.
  *
@@ -204,7 +241,7 @@ async function tryLogins(
 ): Promise<Verdict> {
   const former = formerLogins(logins);
   const answers = await answersOf(host, [...logins, ...former], vars);
-  if (!answers) return unknownUntil(`postgresql-client-${postgresVersion} is installed`);
+  if (!answers) return withoutClient;
   const isFormer = ({ of }: Login) =>
     former.some((login, at) => login.of === of && answers[logins.length + at] === 'accepted');
   const refusals = logins.flatMap((login, at) => {
@@ -218,11 +255,7 @@ async function tryLogins(
     });
     return drift(words.join('; '));
   }
-  const waits = logins.flatMap(({ server, address, port }, at) => {
-    const answer = answers[at];
-    if (typeof answer !== 'object' || !('silent' in answer)) return [];
-    return [`${server} answers at ${address}:${port}${answer.silent}`];
-  });
-  if (waits.length > 0) return unknownUntil([...new Set(waits)].join(' and '));
+  const silence = silenceOf(logins, answers);
+  if (silence) return silence;
   return refusals.length > 0 ? changing(refusals.map(({ login }) => login)) : ok;
 }

@@ -16,8 +16,8 @@ import type { Override } from '../../engine/template/override.ts';
 import { withOverrides } from '../../engine/template/override.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Login } from './log-in.ts';
-import { wordsOf } from './log-in.ts';
-import { beingChanged, hasFormer, temporaryUser } from './temporary-login.ts';
+import { wayBack, wordsOf } from './log-in.ts';
+import { hasFormer, temporaryUser, whileChanging } from './temporary-login.ts';
 
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
@@ -46,15 +46,15 @@ export function fileHasTemporaryLogins(deployment: Deployment, name: LoginFile):
   return {
     name: `${name} has the second logins`,
     changes: () => [fileChange(path)],
-    async check(host) {
-      const changing = await beingChanged(host, deployment, stores[name]);
-      const found = changing.length > 0 ? await host.read(path) : undefined;
-      if (found === undefined) return ok;
-      const text = found.toString('utf8');
-      const format = name === 'node.config.toml' ? 'toml' : 'json';
-      const moved = withOverrides(text, { file: path, format }, overridesOf(text, changing, format));
-      return file(path).content(secretContent(moved, bearing)).mode(0o600).check(host);
-    },
+    check: (host) =>
+      whileChanging(host, deployment, stores[name], async (changing) => {
+        const found = changing.length > 0 ? await host.read(path) : undefined;
+        if (found === undefined) return ok;
+        const text = found.toString('utf8');
+        const format = name === 'node.config.toml' ? 'toml' : 'json';
+        const moved = withOverrides(text, { file: path, format }, overridesOf(text, changing, format));
+        return file(path).content(secretContent(moved, bearing)).mode(0o600).check(host);
+      }),
   };
 }
 
@@ -106,13 +106,17 @@ function hasTemporaryLogin(content: Buffer | undefined): boolean {
 
 /**
  * A file with passwords, written once the databases have those: a container that restarts by itself
- * before would read one that is not valid yet.
+ * before would read one that is not valid yet. A recovery does not wait for the server that it
+ * replaces.
  */
-export function afterPasswordChange(deployment: Deployment, resource: Resource): Resource {
-  if (!hasFormer(deployment.vars)) return resource;
-  const check = async (host: Reader) => {
-    const changing = await beingChanged(host, deployment, ['state', 'prover', 'pool']);
-    return changing.length === 0 ? resource.check(host) : unknownUntil(`${wordsOf(changing)} is changed`);
-  };
-  return { ...resource, check };
+export function afterPasswordChange(
+  deployment: Deployment & Pick<Context<Variables>, 'given'>,
+  resource: Resource,
+): Resource {
+  if (!hasFormer(deployment.vars) || deployment.given['to-time'] !== undefined) return resource;
+  const check = (host: Reader) =>
+    whileChanging(host, deployment, ['state', 'prover', 'pool'], (changing) =>
+      changing.length === 0 ? resource.check(host) : unknownUntil(`${wordsOf(changing)} is changed`),
+    );
+  return { ...resource, check, hint: resource.hint ?? wayBack };
 }

@@ -1,7 +1,14 @@
 import type { Reader, SqlTarget } from '../../engine/host/host.ts';
 import { command, type Step } from '../../engine/host/step.ts';
 import { eventually } from '../../engine/resource/job/eventually.ts';
-import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import {
+  drift,
+  expectation,
+  ok,
+  type Resource,
+  unknownUntil,
+  type Verdict,
+} from '../../engine/resource/resource.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import type { Variables } from '../variables/variables.ts';
 import {
@@ -11,6 +18,10 @@ import {
   formerLogins,
   type Login,
   loginsOf,
+  type RunParts,
+  refusedInPart,
+  silenceOf,
+  withoutClient,
   wordsOf,
 } from './log-in.ts';
 import { sqlLiteral } from './postgres.ts';
@@ -36,21 +47,47 @@ function temporaryOf(login: Login): Login {
 }
 
 /**
- * The logins whose password has to be changed: the server refuses the new one, and accepts the one
- * from before the rotation. None where it does not answer.
+ * Judges a step of a rotation by the logins whose password has to be changed: the server refuses
+ * the new one, and accepts the one from before the rotation. A server that does not answer may be
+ * one of them, so that the verdict is unknown until it does: else the password of programs that
+ * still use it would be changed.
  */
-export async function beingChanged(
+export async function whileChanging(
   host: Reader,
   deployment: Deployment,
   of: readonly Login['of'][],
-): Promise<readonly Login[]> {
-  const logins = loginsOf(deployment).filter(
+  judge: (changing: readonly Login[]) => Verdict | Promise<Verdict>,
+): Promise<Verdict> {
+  const rotated = loginsOf(deployment).filter(
     (login) => of.includes(login.of) && login.credentials.password.former,
   );
-  if (logins.length === 0) return [];
-  const answers = await answersOf(host, [...logins, ...formerLogins(logins)], deployment.vars);
+  if (rotated.length === 0) return judge([]);
+  const tried = [...rotated, ...formerLogins(rotated)];
+  const [answers, unused] = await Promise.all([
+    answersOf(host, tried, deployment.vars),
+    Promise.all(tried.map((login) => isUnused(host, login))),
+  ]);
+  const used = tried.filter((_, at) => !unused[at]);
+  if (used.length > 0 && !answers) return withoutClient;
+  const silence = silenceOf(
+    used,
+    (answers ?? []).filter((_, at) => !unused[at]),
+  );
+  if (silence) return silence;
   const isRefused = (answer: Answer | undefined) => typeof answer === 'object' && 'refusal' in answer;
-  return logins.filter((_, at) => isRefused(answers?.[at]) && answers?.[logins.length + at] === 'accepted');
+  return judge(
+    rotated.filter((_, at) => isRefused(answers?.[at]) && answers?.[rotated.length + at] === 'accepted'),
+  );
+}
+
+/**
+ * Whether a database is not deployed yet, as far as its host knows: it has no container of its
+ * server, or for one elsewhere, none that uses it.
+ */
+async function isUnused(host: Reader, { server, address }: Login): Promise<boolean> {
+  const containers = address === '127.0.0.1' ? [server] : ['prover', 'json-rpc'];
+  const states = await Promise.all(containers.map((name) => host.container(name)));
+  return states.every((state) => state === undefined);
 }
 
 /** SQL that no log of the server shows. Any database of the server will do. */
@@ -91,74 +128,76 @@ alter role ${other} set role = ${owner};`;
 
 /** The databases have the temporary logins of the roles whose passwords have to be changed. */
 export function temporaryLoginsAreThere(
-  deployment: Deployment,
+  deployment: Deployment & RunParts,
   of: readonly Login['of'][],
   target: SqlTarget,
 ): Resource {
   return {
     name: `${of.join(' and ')} database have a second login with the new password`,
     changes: () => [begun],
-    async check(host) {
-      const changing = await beingChanged(host, deployment, of);
-      if (changing.length === 0) return ok;
-      const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
-      const missing = changing.filter((_, at) => answers?.[at] !== 'accepted');
-      if (missing.length === 0) return ok;
-      const differences = missing.map((login) => ({
-        what: `second login of ${login.credentials.user}`,
-        was: 'absent',
-        wanted: temporaryUser(login.of),
-      }));
-      return drift(differences, [secretly(target, missing.map(beginning))]);
-    },
+    check: (host) =>
+      whileChanging(host, deployment, of, async (changing) => {
+        if (changing.length === 0) return ok;
+        const inPart = refusedInPart(deployment, changing);
+        if (inPart) return inPart;
+        const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
+        const missing = changing.filter((_, at) => answers?.[at] !== 'accepted');
+        if (missing.length === 0) return ok;
+        const differences = missing.map((login) => ({
+          what: `second login of ${login.credentials.user}`,
+          was: 'absent',
+          wanted: temporaryUser(login.of),
+        }));
+        return drift(differences, [secretly(target, missing.map(beginning))]);
+      }),
   };
 }
 
 /** A host can use the temporary logins, also where a replica gets them a moment later. */
 export function temporaryLoginsAreAccepted(deployment: Deployment, of: readonly Login['of'][]): Resource {
-  const check = async (host: Reader) => {
-    const changing = await beingChanged(host, deployment, of);
-    if (changing.length === 0) return ok;
-    const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
-    return answers?.every((answer) => answer === 'accepted')
-      ? ok
-      : unknownUntil(`the second login of the ${of.join(' and ')} database is accepted here`);
-  };
+  const check = (host: Reader) =>
+    whileChanging(host, deployment, of, async (changing) => {
+      if (changing.length === 0) return ok;
+      const answers = await answersOf(host, changing.map(temporaryOf), deployment.vars);
+      return answers?.every((answer) => answer === 'accepted')
+        ? ok
+        : unknownUntil(`the second login of the ${of.join(' and ')} database is accepted here`);
+    });
   const hint = 'a replica gets it with the log of the server: see status.mjs';
   return eventually('the second logins are accepted', check, { seconds: 120, hint });
 }
 
 /** The roles have the new passwords. Nobody logs in as them by now. */
 export function passwordsAreChanged(
-  deployment: Deployment,
+  deployment: Deployment & RunParts,
   of: readonly Login['of'][],
   target: SqlTarget,
 ): Resource {
   return {
     name: `${of.join(' and ')} database have the new passwords`,
-    async check(host) {
-      const changing = await beingChanged(host, deployment, of);
-      if (changing.length === 0) return ok;
-      const differences = changing.map(({ credentials: { user } }) => ({
-        what: `password of ${user}`,
-        was: 'the former one',
-        wanted: 'the new one',
-      }));
-      const statements = changing.map(
-        ({ credentials: { user, password } }) =>
-          `alter role ${name(user)} password ${sqlLiteral(password.reveal())};`,
-      );
-      return drift(differences, [secretly(target, statements)]);
-    },
+    check: (host) =>
+      whileChanging(host, deployment, of, (changing) => {
+        if (changing.length === 0) return ok;
+        const differences = changing.map(({ credentials: { user } }) => ({
+          what: `password of ${user}`,
+          was: 'the former one',
+          wanted: 'the new one',
+        }));
+        const statements = changing.map(
+          ({ credentials: { user, password } }) =>
+            `alter role ${name(user)} password ${sqlLiteral(password.reveal())};`,
+        );
+        return refusedInPart(deployment, changing) ?? drift(differences, [secretly(target, statements)]);
+      }),
   };
 }
 
 /** A host can log in with the new passwords, also where a replica gets them a moment later. */
 export function newPasswordsAreAccepted(deployment: Deployment, of: readonly Login['of'][]): Resource {
-  const check = async (host: Reader) => {
-    const changing = await beingChanged(host, deployment, of);
-    return changing.length === 0 ? ok : unknownUntil(`${wordsOf(changing)} is changed`);
-  };
+  const check = (host: Reader) =>
+    whileChanging(host, deployment, of, (changing) =>
+      changing.length === 0 ? ok : unknownUntil(`${wordsOf(changing)} is changed`),
+    );
   const hint = 'a replica gets it with the log of the server: see status.mjs';
   return eventually('the new passwords are accepted', check, { seconds: 120, hint });
 }
@@ -188,18 +227,14 @@ export function temporaryLoginsAreGone(
     name: `${of.join(' and ')} database have no second login`,
     follows: [{ what: begun, effect: 'is checked again', certain: true }],
     async check(host) {
-      const [left, changing] = await Promise.all([
-        temporaryLoginsOn(host, target),
-        beingChanged(host, deployment, of),
-      ]);
-      if (left.length === 0 || changing.length > 0 || !isOver) return ok;
-      const differences = left.map((role) => ({ what: role, was: 'may log in', wanted: 'absent' }));
-      return drift(differences, [
-        secretly(
-          target,
-          left.map((role) => `drop role ${name(role)};`),
-        ),
-      ]);
+      const left = temporaryLoginsOn(host, target);
+      return whileChanging(host, deployment, of, async (changing) => {
+        const roles = await left;
+        if (roles.length === 0 || changing.length > 0 || !isOver) return ok;
+        const differences = roles.map((role) => ({ what: role, was: 'may log in', wanted: 'absent' }));
+        const statements = roles.map((role) => `drop role ${name(role)};`);
+        return drift(differences, [secretly(target, statements)]);
+      });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import layer1 from '../../../roles/layer1.ts';
 import sync from '../../../roles/sync.ts';
@@ -56,6 +57,11 @@ test('the nodes reach layer 1 by HAProxy on the Database+Sync server, each by it
   expect([one.url, one.compose.includes('extra_hosts')]).toEqual(['http://172.30.77.10:8546', false]);
 });
 
+const withReplica: Changes = [
+  [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
+  [['vars', 'replica'], { password: 'env:LAYER1_TEST_PASSWORD' }],
+];
+
 test('the port is for the RPC servers alone, and HAProxy does not start without the rules', async () => {
   const database = await contextOf({ changes: several });
   const rules = await accesses(database);
@@ -65,6 +71,12 @@ test('the port is for the RPC servers alone, and HAProxy does not start without 
     sources: ['172.30.77.12', '172.30.77.13'],
   });
   expect(listeningUnits(database)).toContain('rpc-node-layer1.service');
+  // A replica that was the server before serves the RPC servers until they have moved.
+  const replica = await contextOf({ group: 'replica', changes: [...several, ...withReplica] });
+  expect((await accesses(replica)).find(({ name }) => name === 'LAYER1')?.sources).toEqual([
+    '172.30.77.12',
+    '172.30.77.13',
+  ]);
   const one = await contextOf({});
   expect((await accesses(one)).some(({ name }) => name === 'LAYER1')).toBe(false);
   expect(listeningUnits(one)).not.toContain('rpc-node-layer1.service');
@@ -75,14 +87,7 @@ test('with one address, and on a server that is another one now, HAProxy and the
   const one = await contextOf({});
   expect(await layer1.resources(one)).toEqual([]);
   const afterSync = (await sync.resources(one)).at(-1);
-  const replica = await contextOf({
-    group: 'replica',
-    changes: [
-      ...several,
-      [['groups', 'replica'], { 'replica-1': { address: '10.0.0.31' } }],
-      [['vars', 'replica'], { password: 'env:LAYER1_TEST_PASSWORD' }],
-    ],
-  });
+  const replica = await contextOf({ group: 'replica', changes: [...several, ...withReplica] });
   const [onReplica, ...more] = await layer1.resources(replica);
   expect(more).toEqual([]);
   for (const resource of [afterSync, onReplica]) {
@@ -162,3 +167,14 @@ test('a deploy waits for a provider, and says why none can be used', async () =>
     'l1.example: cannot be reached',
   );
 });
+
+test.each(['deploy', 'switch'])(
+  '%s: a former Database+Sync server serves layer 1 until every RPC server has moved',
+  (name) => {
+    const text = readFileSync(new URL(`../../../playbooks/${name}.mjs`, import.meta.url), 'utf8');
+    const plays = text.split(/\bplay\(/).slice(1);
+    const ends = plays.findIndex((each) => each.includes("hosts: 'replica'") && each.includes("'layer1'"));
+    expect(ends).toBeGreaterThan(plays.findLastIndex((each) => each.startsWith("'RPC servers'")));
+    expect(plays[ends]).toContain("needs: ['RPC servers']");
+  },
+);

@@ -91,9 +91,13 @@ function clientsOf({ host, hosts }: RenderContext): RenderContext['hosts'] {
 
 const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as const;
 
-/** Containers of the server itself come from its own bridges, which no rule concerns. */
+/**
+ * Containers of the server itself come from its own bridges, which no rule concerns. A replica
+ * that was the Database+Sync server serves the RPC servers until each has moved.
+ */
 function layer1({ host, vars, hosts }: RenderContext): Access[] {
-  if (!host.groups.includes('database') || !choosesLayer1(vars)) return [];
+  const { groups } = host;
+  if (!(groups.includes('database') || groups.includes('replica')) || !choosesLayer1(vars)) return [];
   const nodes = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('rpc'));
   return [{ name: 'LAYER1', ports: [tcp(vars.ports.layer1)], sources: nodes.flatMap(addressesOf) }];
 }

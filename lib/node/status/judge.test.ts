@@ -549,7 +549,7 @@ test.each<[string, Partial<HostState>, Partial<Finding>]>([
     {
       is: 'rotation',
       about: 'passwords',
-      says: 'passwords: a rotation of passwords is half done, rpc_node_pool_next may log in: deploy ends it',
+      says: 'passwords: a rotation of passwords is half done, rpc_node_pool_next may log in: deploy ends it, and after rotate --done the next rotation',
     },
   ],
   [

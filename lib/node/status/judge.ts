@@ -83,7 +83,7 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
       note(
         'rotation',
         'passwords',
-        `a rotation of passwords is half done, ${role} may log in: deploy ends it`,
+        `a rotation of passwords is half done, ${role} may log in: deploy ends it, and after rotate --done the next rotation`,
       ),
     ),
     ...judgeDisks(state, expected),
