@@ -314,7 +314,7 @@ test('a manifest in a storage that does not answer', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   const found = await problems(await inventory({ manifest: stored, s3 }));
   expect(found[0]).toMatch(
-    /^snapshot\.manifest: s3:\/\/snapshots\/today\/manifest\.json cannot be read: the storage at 127\.0\.0\.1:1 does not answer \S+ \(.*\): check s3\.endpoint/,
+    /^snapshot\.manifest: s3:\/\/snapshots\/today\/manifest\.json cannot be read: the storage at 127\.0\.0\.1:1 does not answer \S+ \(.*\): check snapshot\.s3\.endpoint/,
   );
 });
 
