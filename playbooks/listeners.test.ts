@@ -77,7 +77,8 @@ const silent = [
     'docker-compose',
     'docker.io',
   ],
-  ...['haproxy', 'iptables', 'openssl', 'postgresql-client-15', 'socat', 'tar', 'git', 'golang-go', 'make'],
+  ...['haproxy', 'iptables', 'openssl', 'postgresql-client-15', 'socat', 'tar', 'zstd'],
+  ...['git', 'golang-go', 'make'],
 ];
 
 /** The roles that the plays make for a host of a group, in their order. */

@@ -207,6 +207,15 @@ test('what is wrong with the backup or its log is known before the server is tou
   change(segment);
   expect(host.offerRecovery('latest').said).toMatch(/^the write-ahead log cannot be read: [0-9A-F]{24}$/m);
   putBack(segment);
+  // The checksum at the end of a segment is wrong, and its length is right.
+  execFileSync('sh', [
+    '-c',
+    'cp -p "$1" "$1.kept"; truncate -s -8 "$1"; printf 12345678 >>"$1"',
+    'sh',
+    segment,
+  ]);
+  expect(host.offerRecovery('latest').said).toMatch(/^the write-ahead log cannot be read: [0-9A-F]{24}$/m);
+  putBack(segment);
 
   host.source.sql('postgres', 'select pg_create_restore_point($$later$$); select pg_switch_wal()');
   host.barman('-q', 'archive-wal', 'state-db');
