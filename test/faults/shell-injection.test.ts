@@ -354,7 +354,9 @@ describe('shell injection', () => {
     const fields = (schema: JsonSchema, at: string): string[] => {
       // Files of a certificate and manifests are read on the controller, without a shell; a
       // manifest is in place of the archives.
-      if (/\.(node_config|prover_config|gateway\.tls|snapshot\.(manifest|from))$/.test(at)) return [];
+      if (/\.(node_config|prover_config|gateway\.tls|tls|snapshot\.(manifest|from))$/.test(at)) return [];
+      // In place of one address, and of archives on a web server; keys in PEM are of one form.
+      if (/\.(network\.l1_rpc_urls|snapshot\.s3|image_keys)$/.test(at)) return [];
       const { properties, items, anyOf } = schema as {
         properties?: Record<string, JsonSchema>;
         items?: JsonSchema;

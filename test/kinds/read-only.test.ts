@@ -204,6 +204,7 @@ test('no resource is missing here', async () => {
     'attributes.ts',
     'edited-text.ts',
     'http.ts',
+    'storage.ts',
   ];
   expect(
     looks
