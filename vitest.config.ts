@@ -36,6 +36,9 @@ const longDeployments = [
   'test/deploy/{restarted,rewind,surroundings,switch,tls}.test.ts',
 ];
 
+/** Parts that are tried with `npm run faults` alone. */
+const longParts = ['test/kinds/{encryption,physical-sources,physical-storage,storage}.test.ts'];
+
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [
   'lib/commands/{each-host,logs,render,report,secrets,status}/*.test.ts',
@@ -105,7 +108,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/{faults,kinds}/**/*.test.ts'],
-          exclude: ['test/faults/long/**'],
+          exclude: ['test/faults/long/**', ...longParts],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -126,7 +129,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', ...longDeployments],
+          include: ['test/faults/long/**/*.test.ts', ...longDeployments, ...longParts],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
