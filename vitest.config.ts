@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { longDeployments } from './test/long-deployments.mjs';
 
 /**
  * Of the files that use the lab's own servers, each begins where the one before it ends: a deploy
@@ -29,15 +30,6 @@ class DeploymentsInOrder extends BaseSequencer {
     return sorted.map((file) => (place(file) === -1 ? file : (inOrder.shift() ?? file)));
   }
 }
-
-/** Deployments that take more than five minutes each. */
-const longDeployments = [
-  'test/deploy/{backup,killed-engine,monitor,older,physical}.test.ts',
-  'test/deploy/{restarted,rewind,surroundings,switch,tls}.test.ts',
-];
-
-/** Parts that are tried with `npm run faults` alone. */
-const longParts = ['test/kinds/{encryption,physical-sources,physical-storage,storage}.test.ts'];
 
 /** Tests beside their code that start whole programs or commands, for seconds each. */
 const programs = [
@@ -108,7 +100,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/{faults,kinds}/**/*.test.ts'],
-          exclude: ['test/faults/long/**', ...longParts],
+          exclude: ['test/faults/long/**'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -129,7 +121,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', ...longDeployments, ...longParts],
+          include: ['test/faults/long/**/*.test.ts', ...longDeployments],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

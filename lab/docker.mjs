@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { $ } from 'zx';
+import { isAbandoned } from './abandoned.mjs';
 import { LabError } from './lab-error.mjs';
 import { inputsLabel, label, projectRoot } from './layout.mjs';
 
@@ -53,7 +55,8 @@ export async function labContainers() {
 }
 
 /**
- * Addresses and names are fixed, so a machine has one lab.
+ * Addresses and names are fixed, so a machine has one lab. What a killed test run left does not
+ * count.
  *
  * @throws {LabError} where another copy of the project has it
  */
@@ -61,7 +64,7 @@ export async function refuseLabOfOtherProject() {
   const other = (await labContainers())?.find(
     ({ project }) => project !== projectRoot && existsSync(project),
   );
-  if (other === undefined) return;
+  if (other === undefined || (await isAbandoned(join(other.project, '.lab')))) return;
   throw new LabError(
     `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
     `Take it down there: cd ${other.project} && npm run lab:down`,

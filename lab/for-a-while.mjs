@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { noteForAWhile } from './abandoned.mjs';
 import { labContainers } from './docker.mjs';
 import { labDown } from './down.mjs';
 import { identityFile } from './keys.mjs';
+import { projectRoot } from './layout.mjs';
 
 /**
  * Runs work that starts the lab, and takes the lab down after it. A lab that was there before
@@ -9,15 +11,20 @@ import { identityFile } from './keys.mjs';
  *
  * @template T
  * @param {() => Promise<T>} work
- * @param {{ exists?: () => Promise<boolean>, down?: () => Promise<void> }} [lab] default: the lab
- * of this machine; its images are kept
+ * @param {{ exists: () => Promise<boolean>, note: () => Promise<void>, down: () => Promise<void> }} [lab]
+ * default: the lab of this machine; its images are kept
  * @returns {Promise<T>} the result of the work
  */
 export async function withLabForAWhile(
   work,
-  { exists = labExists, down = () => labDown({ keepImages: true }) } = {},
+  { exists, note, down } = {
+    exists: labExists,
+    note: noteForAWhile,
+    down: () => labDown({ keepImages: true }),
+  },
 ) {
   const stays = await exists();
+  if (!stays) await note();
   try {
     return await work();
   } finally {
@@ -26,5 +33,6 @@ export async function withLabForAWhile(
 }
 
 async function labExists() {
-  return existsSync(identityFile) || ((await labContainers()) ?? []).length > 0;
+  const containers = (await labContainers()) ?? [];
+  return existsSync(identityFile) || containers.some(({ project }) => project === projectRoot);
 }

@@ -33,11 +33,6 @@ local turn = 0
 -- Hosts that serve usual methods, by their ids.
 local serving = "serving.map"
 
-local function now()
-  local time = core.now()
-  return time.sec + time.usec / 1000000
-end
-
 -- The files of drained hosts are read in the chroot of HAProxy.
 local function drained(host)
   local file = io.open(drained_folder .. "/" .. host.name, "r")
@@ -87,24 +82,6 @@ local function look_again(host)
   end)
 end
 
--- Runs a job for each host at the same time, and waits for them, but not long. A host with an unfinished job gets no second one.
-local function each(list, job)
-  local pending = 0
-  for _, host in ipairs(list) do
-    if not host.busy then
-      host.busy = true
-      pending = pending + 1
-      core.register_task(function()
-        job(host)
-        host.busy = false
-        pending = pending - 1
-      end)
-    end
-  end
-  local limit = now() + patience
-  while pending > 0 and now() < limit do core.msleep(10) end
-end
-
 local function lowest(list)
   local height
   for _, host in ipairs(list) do
@@ -149,7 +126,7 @@ end
 local function compare(answering, reference)
   local height = lowest(reference)
   if not height then return {} end
-  each(answering, function(host)
+  each(answering, patience, function(host)
     host.at = { [host.height] = host.hash }
     if host.height > height then
       local _, hash = ask(host, string.format("0x%x", height))
@@ -257,7 +234,7 @@ core.register_task(function()
   table.sort(hosts, function(one, other) return one.name < other.name end)
   while true do
     local started = now()
-    each(hosts, function(host)
+    each(hosts, patience, function(host)
       local height, hash = ask(host, "latest")
       if height then
         host.height, host.hash, host.seen, host.error = height, hash, now(), nil
@@ -411,10 +388,6 @@ core.register_action("keep_height", { "http-res" }, function(txn)
   if height > 0 and seen - height <= most_behind then txn:set_var("txn.caught_up", string.format("0x%x", seen)) end
 end, 0)
 
-local function quoted(text)
-  return '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"'
-end
-
 -- Who may serve, and why not, as JSON.
 core.register_service("fleet", "http", function(applet)
   local list = {}
@@ -422,14 +395,10 @@ core.register_service("fleet", "http", function(applet)
     list[#list + 1] = string.format(
       '{"host":%s,"heavy":%s,"serves":%s,"fit":%s,"reason":%s,"drained":%s,"height":%s,"hash":%s,"sessions":%d}',
       quoted(host.name), is_for(host, true) and "true" or "false", host.serving and "true" or "false", host.good and host.good >= good_rounds and "true" or "false",
-      host.reason and quoted(host.reason) or "null", host.drained and quoted(host.drained) or "null",
-      host.height or "null", host.hash and quoted(host.hash) or "null", sessions_of(host))
+      quoted(host.reason), quoted(host.drained),
+      host.height or "null", quoted(host.hash), sessions_of(host))
   end
   local body = string.format('{"judged":%s,"configuration":%s,"refused_messages":%d,"hosts":[%s]}\n',
     judged and "true" or "false", quoted(configuration), figures.refused_messages(), table.concat(list, ","))
-  applet:set_status(200)
-  applet:add_header("content-type", "application/json")
-  applet:add_header("content-length", tostring(#body))
-  applet:start_response()
-  applet:send(body)
+  answer_json(applet, body)
 end)

@@ -38,7 +38,7 @@ use_stream() {
   drop_useless() { :; }
   fetch_all() {
     fetch_file "$shown" "$url" "$total" "$part" "$said/1"
-    # Of one that is not as long as it has to be, its SHA-256 tells.
+    # A wrong length is no end here: the SHA-256 below refuses the file.
     case $? in 0 | 4) ;; *) exit 1 ;; esac
   }
 }

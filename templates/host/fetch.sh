@@ -187,7 +187,7 @@ fetch() {
   done
 }
 
-# Fetches a file from where its partial file ends. From a server that sends it from the beginning only, it is begun again.
+# Fetches a file from where its partial file ends. If the server sends it from the beginning only, the fetch starts over.
 # Arguments: name for messages, URL, bytes (nothing: unknown), target, folder for messages
 # Result: as that of fetch, without 3
 fetch_file() {

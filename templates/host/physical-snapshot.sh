@@ -128,7 +128,8 @@ send_server() {
     --wal-method=fetch --checkpoint=fast 2>"$part/said"
 }
 
-# The same without the files that say whom a server follows and who may connect. A new server gets its own. tar says which of them were not there.
+# Sends the files of a server without those that say whom the server follows and who may connect: a new server gets its own. tar
+# names those that were not there.
 send_without_settings() {
   { send_server && : >"$part/sent"; } | tar --delete --file=- postgresql.auto.conf pg_hba.conf pg_ident.conf standby.signal recovery.signal 2>/dev/null
 }

@@ -105,7 +105,7 @@ verify_log() {
   [ -z "$said" ] || fail "the write-ahead log cannot be read: $(printf '%s\n' "$said" | sort | head -n 1)"
 }
 
-# What the server is told, so that it ends where it should.
+# Settings of the server that is recovered: where its replay of the log ends.
 recovery_settings() {
   # Each recovery of the server begins a timeline. The newest is the one to follow.
   timeline=1

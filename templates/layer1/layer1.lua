@@ -28,11 +28,6 @@ local judged, used, due = false, nil, false
 -- The newest block that the node was shown.
 local shown = 0
 
-local function now()
-  local time = core.now()
-  return time.sec + time.usec / 1000000
-end
-
 local function log(level, words)
   core.log(level, "layer 1: " .. words)
 end
@@ -80,24 +75,6 @@ local function inspect(provider)
   local height = quantity(text, "result")
   if not height then return "gives no block number" end
   provider.height, provider.seen = height, now()
-end
-
--- Runs a job for each provider at the same time, and waits for them, but not long. One with an unfinished job gets no second one.
-local function each(list, job)
-  local pending = 0
-  for _, provider in ipairs(list) do
-    if not provider.busy then
-      provider.busy = true
-      pending = pending + 1
-      core.register_task(function()
-        job(provider)
-        provider.busy = false
-        pending = pending - 1
-      end)
-    end
-  end
-  local limit = now() + 2 * patience
-  while pending > 0 and now() < limit do core.msleep(10) end
 end
 
 local function without_faults()
@@ -166,7 +143,7 @@ local function compare(list)
   for _, provider in ipairs(list) do lowest = math.min(lowest or provider.height, provider.height) end
   local block = lowest and (lowest - finality) // stride * stride or -1
   if block < 0 then return end
-  each(list, function(provider)
+  each(list, 2 * patience, function(provider)
     if provider.compared == block then return end
     local text, why = ask(provider, "eth_getBlockByNumber", string.format('"0x%x",false', block))
     local hash = text and text:match('"hash"%s*:%s*"(0x%x+)"')
@@ -260,7 +237,7 @@ local function round()
   for _, provider in ipairs(providers) do
     if not is_limited(provider) then asked[#asked + 1] = provider end
   end
-  each(asked, function(provider)
+  each(asked, 2 * patience, function(provider)
     local found = inspect(provider)
     provider.found = found or false
     if found then provider.identified = nil end
@@ -397,10 +374,6 @@ core.register_action("look", { "http-res" }, function(txn, name)
   end
 end, 1)
 
-local function quoted(text)
-  return text and '"' .. text:gsub('[%c"\\]', function(sign) return string.format("\\u%04x", sign:byte()) end) .. '"' or "null"
-end
-
 -- Which provider is used, and why others are out, as JSON.
 core.register_service("providers", "http", function(applet)
   local list = {}
@@ -411,9 +384,5 @@ core.register_service("providers", "http", function(applet)
   end
   local body = string.format('{"judged":%s,"configuration":%s,"providers":[%s]}\n', tostring(judged), quoted(configuration),
     table.concat(list, ","))
-  applet:set_status(200)
-  applet:add_header("content-type", "application/json")
-  applet:add_header("content-length", tostring(#body))
-  applet:start_response()
-  applet:send(body)
+  answer_json(applet, body)
 end)

@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util';
 import { commandLine } from '../../lib/start/command-line.mjs';
 import '../typescript.mjs';
+import { measureStoppably } from './stoppable.mjs';
 
 const { measureBackups, saveBackups } = await import('./backup.ts');
 
@@ -24,19 +25,7 @@ if (values.help) {
 Its files are in /var/tmp: about twelve times the size. Needs root on Debian; installs postgresql-15, barman and pgbackrest where they are
 missing.`);
 } else {
-  const [megabytes, rounds] = [Number(values.megabytes), Number(values.rounds)];
-  if (!(megabytes >= 1) || !(rounds >= 1))
-    throw new Error('--megabytes and --rounds must be numbers from 1 on');
-  // Its databases are removed first.
-  const stopped = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stopped.abort());
-  const say = (/** @type {string} */ line) => console.error(line);
-  try {
-    const measured = await measureBackups(megabytes, rounds, { say, stopped: stopped.signal });
-    console.log(saveBackups(measured));
-  } catch (error) {
-    if (!stopped.signal.aborted) throw error;
-    console.error('stopped; nothing is left behind');
-    process.exitCode = 130;
-  }
+  await measureStoppably([values.megabytes, values.rounds], async (megabytes, rounds, how) =>
+    saveBackups(await measureBackups(megabytes, rounds, how)),
+  );
 }

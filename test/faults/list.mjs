@@ -1,19 +1,14 @@
 // Which tests cause faults: those in test/faults, and those of whole deployments that take long.
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
+import { longDeployments } from '../long-deployments.mjs';
 import { faultTests } from './results-page.mjs';
 
 /** Options of vitest: the projects that hold such tests. */
 export const projects = ['faults', 'parts', 'services', 'lab'].flatMap((name) => ['--project', name]);
 
 /** Files, as vitest takes them. */
-export const places = [
-  'test/faults',
-  ...['backup', 'killed-engine', 'monitor', 'older', 'physical', 'restarted', 'rewind', 'surroundings'].map(
-    (name) => `test/deploy/${name}.test.ts`,
-  ),
-  'test/deploy/switch.test.ts',
-];
+export const places = ['test/faults', ...longDeployments];
 
 /** All tests that cause faults, in every form. @returns {Promise<{ suite: string, title: string }[]>} */
 export async function listFaultTests() {

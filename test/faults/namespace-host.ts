@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from '../../lib/engine/host/create-connection.ts';
-import type { Transport } from '../../lib/engine/host/transport/transport.ts';
 import { hostOver, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
+import { programTransport } from '../program-transport.ts';
 
 /** The canary: a run of this program shows that text was interpreted as a command. */
 export const canary = 'rpc-canary';
@@ -99,23 +99,10 @@ function openHost(holder: ChildProcess, folder: string): Omit<NamespaceHost, 'st
   });
   const root = `${folder}/top/root`;
   const words = async () => ['-t', String(await ready), '-m', '-p', '-n', 'chroot', root];
-  const transport: Transport = {
-    async run(command, input) {
-      const environment = ['env', '-i', 'PATH=/stand-ins:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'];
-      const child = spawn('nsenter', [...(await words()), ...environment, '/bin/sh', '-c', command]);
-      const stdout: Buffer[] = [];
-      const stderr: Buffer[] = [];
-      child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-      child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-      child.stdin.on('error', () => {});
-      child.stdin.end(input);
-      const code = await new Promise<number>((resolve) =>
-        child.on('close', (ended) => resolve(ended ?? 255)),
-      );
-      return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
-    },
-    async close() {},
-  };
+  const transport = programTransport(async () => {
+    const environment = ['env', '-i', 'PATH=/stand-ins:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root'];
+    return { words: ['nsenter', ...(await words()), ...environment, '/bin/sh', '-c'] };
+  });
   const writer = hostOver(createConnection('here', transport, { prefix: '', password: undefined }));
   return {
     // Waits end at once, as in an interrupted run: nothing changes here by itself.

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -11,6 +12,7 @@ import type { Inventory } from '../../lib/engine/inventory/inventory.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
 import type { Role } from '../../lib/engine/resource/role.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
+import { newAuthority, newKey } from '../../lib/node/encryption/openssl.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
 import { canary, type ShellName, startNamespaceHost } from './namespace-host.ts';
@@ -159,6 +161,43 @@ const full = {
   },
 };
 
+const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
+  type: 'spki',
+  format: 'pem',
+});
+const digest = `@sha256:${'3'.repeat(64)}`;
+
+/** Variables that are in place of others, with what else they need. */
+const alternatives = [
+  { network: { l1_rpc_url: undefined, l1_rpc_urls: ['http://l-1.example', 'http://l-2.example'] } },
+  {
+    images: {
+      node: `r.example/node${digest}`,
+      prover: `r.example/prover${digest}`,
+      database: `postgres${digest}`,
+    },
+    image_keys: { node: signer, prover: signer, database: signer },
+  },
+  {
+    snapshot: {
+      state: { url: 's3://snapshots/testnet_state_db.sql.tar.gz' },
+      s3: {
+        endpoint: 'http://s3.example',
+        region: 'eu-1',
+        access_key: 'file:secret',
+        secret_key: 'file:secret',
+        session_token: 'file:secret',
+      },
+    },
+  },
+  { tls: { ca: 'authority.pem', key: 'file:authority.key' } },
+].map((vars) => ({ vars }));
+
+/** What each alternative has and the inventory has not. */
+const added = alternatives.map((alternative) =>
+  texts(alternative).filter(({ path: at }) => !texts(full).some((own) => isSame(own.path, at))),
+);
+
 let folder: string;
 let path: string | undefined;
 let rounds: Change[][];
@@ -168,6 +207,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'secret'), 'injection.Pw~1\n', { mode: 0o600 });
   writeFileSync(join(folder, 'provider'), 'https://p.example/v2/KEY\n', { mode: 0o600 });
   writeFileSync(join(folder, 'vars.yaml'), '{ hardware: advisory }\n');
+  const key = newKey();
+  writeFileSync(join(folder, 'authority.key'), key.reveal(), { mode: 0o600 });
+  writeFileSync(join(folder, 'authority.pem'), await newAuthority('one', key));
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin', canary), `#!/bin/sh\necho ran >> ${folder}/controller-ran\n`);
   chmodSync(join(folder, 'bin', canary), 0o755);
@@ -183,6 +225,10 @@ afterAll(() => {
 
 type Path = readonly (string | number)[];
 
+function isSame(one: Path, other: Path): boolean {
+  return one.join('\0') === other.join('\0');
+}
+
 /** Every text in the inventory, with its path. */
 function texts(value: unknown, at: Path = []): { path: Path; text: string }[] {
   if (typeof value === 'string') return [{ path: at, text: value }];
@@ -194,6 +240,13 @@ function texts(value: unknown, at: Path = []): { path: Path; text: string }[] {
 
 function withValue(changes: readonly (readonly [Path, unknown])[]): string {
   const document = parseDocument(JSON.stringify(full));
+  for (const [which, alternative] of alternatives.entries()) {
+    const isMeant = changes.some(([at]) => added[which]?.some((own) => isSame(own.path, at)));
+    if (!isMeant) continue;
+    if ('l1_rpc_urls' in (alternative.vars.network ?? {}))
+      document.deleteIn(['vars', 'network', 'l1_rpc_url']);
+    for (const { path: at, text } of texts(alternative)) document.setIn(at, text);
+  }
   for (const [at, value] of changes) document.setIn(at, value);
   return document.toString({ lineWidth: 0 });
 }
@@ -218,7 +271,7 @@ const formsOfField = inEveryForm ? 2 : 1;
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
   const leftOver: Change[] = [];
-  for (const { path: at, text } of texts(full)) {
+  for (const { path: at, text } of [...texts(full), ...added.flat()]) {
     const forms = payloads.flatMap((payload) => [
       payload,
       /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
@@ -349,14 +402,14 @@ describe('shell injection', () => {
   test('the inventory of these tests has every text field of the schema', () => {
     const { definitions } = JSON.parse(schemaText());
     const found = new Set(
-      texts(full).map(({ path: at }) => at.filter((step) => typeof step === 'string').join('.')),
+      [...texts(full), ...added.flat()].map(({ path: at }) =>
+        at.filter((step) => typeof step === 'string').join('.'),
+      ),
     );
     const fields = (schema: JsonSchema, at: string): string[] => {
       // Files of a certificate and manifests are read on the controller, without a shell; a
       // manifest is in place of the archives.
-      if (/\.(node_config|prover_config|gateway\.tls|tls|snapshot\.(manifest|from))$/.test(at)) return [];
-      // In place of one address, and of archives on a web server; keys in PEM are of one form.
-      if (/\.(network\.l1_rpc_urls|snapshot\.s3|image_keys)$/.test(at)) return [];
+      if (/\.(node_config|prover_config|gateway\.tls|snapshot\.(manifest|from))$/.test(at)) return [];
       const { properties, items, anyOf } = schema as {
         properties?: Record<string, JsonSchema>;
         items?: JsonSchema;

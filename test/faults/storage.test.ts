@@ -593,7 +593,7 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     expectSent(await first.ended);
   });
 
-  test('the storage has forgotten an upload: it is begun again', async () => {
+  test('the storage has forgotten an upload: the upload starts over', async () => {
     slow(4 * mebibyte);
     const since = server.log().length;
     const first = sending(server.storage());

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createConnection } from '../../lib/engine/host/create-connection.ts';
-import type { Transport } from '../../lib/engine/host/transport/transport.ts';
 import { runningContainer } from '../../lib/engine/resource/testing/fake-host.ts';
 import { hostOver, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { installMissing } from '../install-missing.ts';
+import { programTransport } from '../program-transport.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
 /** A database server and another host on a private network of two namespaces, with real PostgreSQL. */
@@ -105,23 +104,10 @@ export async function encryptedServer(): Promise<EncryptedServer> {
 
 /** A connection to the namespace of the database server. */
 function hostIn(network: Namespaces, folder: string): TestHost {
-  const transport: Transport = {
-    async run(command, input) {
-      const child = spawn('nsenter', [...network.words, 'sh', '-c', command], {
-        env: { PATH: `${folder}/bin:${process.env.PATH}`, HOME: '/root' },
-      });
-      const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-      child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-      child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-      child.stdin.on('error', () => {});
-      child.stdin.end(input);
-      const code = await new Promise<number>((resolve) =>
-        child.on('close', (ended) => resolve(ended ?? 255)),
-      );
-      return { code, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr) };
-    },
-    async close() {},
-  };
+  const transport = programTransport(() => ({
+    words: ['nsenter', ...network.words, 'sh', '-c'],
+    env: { PATH: `${folder}/bin:${process.env.PATH}`, HOME: '/root' },
+  }));
   const host = hostOver(createConnection('db-1', transport, { prefix: '', password: undefined }));
   return { ...host, container: async () => runningContainer };
 }

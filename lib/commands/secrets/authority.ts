@@ -21,7 +21,8 @@ export function newAuthorityKey(): string {
  * @param name of the inventory
  * @param value of the key
  * @returns whether the file was written
- * @throws Problem where the key is none, the file holds something else, or cannot be written
+ * @throws Problem for a secret that is not a private key, for a file with other content, and for one
+ * that cannot be written
  */
 export async function certifyAuthority(name: string, file: string, value: string): Promise<boolean> {
   let key: ReturnType<typeof authorityKey>;

@@ -186,7 +186,8 @@ async function rotate(task: Task): Promise<void> {
 /**
  * The names of the passwords that are rotated: those of the command line, or all of databases.
  *
- * @throws Problem for a name that is none of them, and where a previous value is still kept
+ * @throws Problem for a name that is not a password of a database, and where the file still keeps a
+ * previous value
  */
 function passwordsToRotate(task: Task, values: SecretValues): readonly string[] {
   const { file, options, passwords } = task;

@@ -34,7 +34,7 @@ import { sqlLiteral } from './postgres.ts';
 export const temporaryUser = (of: Login['of']): string => `rpc_node_${of}_next`;
 
 /** The effects in a plan, in the words of `changes` and `follows`. */
-const begun = 'temporary logins';
+const loginsMade = 'temporary logins';
 
 /** Whether the inventory has a password from before a rotation. */
 export function hasFormer({ credentials }: Pick<Variables, 'credentials'>): boolean {
@@ -134,7 +134,7 @@ export function temporaryLoginsAreThere(
 ): Resource {
   return {
     name: `${of.join(' and ')} database have a second login with the new password`,
-    changes: () => [begun],
+    changes: () => [loginsMade],
     check: (host) =>
       whileChanging(host, deployment, of, async (changing) => {
         if (changing.length === 0) return ok;
@@ -225,7 +225,7 @@ export function temporaryLoginsAreGone(
 ): Resource {
   return {
     name: `${of.join(' and ')} database have no second login`,
-    follows: [{ what: begun, effect: 'is checked again', certain: true }],
+    follows: [{ what: loginsMade, effect: 'is checked again', certain: true }],
     async check(host) {
       const left = temporaryLoginsOn(host, target);
       return whileChanging(host, deployment, of, async (changing) => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { RenderContext } from '../render/render-context.ts';
+import { filledTemplate, haproxyTemplate, judgingScript } from '../server/haproxy-files.ts';
 import { challengePort } from '../variables/gateway.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -45,10 +45,13 @@ const roomForHeaders = 42_144;
  * configuration
  */
 export function gatewayFiles(context: RenderContext): { files: readonly GatewayFile[]; hash: string } {
-  const scripts = ['fleet.lua', 'figures.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
-    path: `${gatewayFolder}/${name}`,
-    content: template(name),
-  }));
+  const scripts = [
+    { path: `${gatewayFolder}/fleet.lua`, content: judgingScript('gateway/fleet.lua') },
+    ...['figures.lua', 'calls.lua', 'requests.lua', 'messages.lua'].map((name) => ({
+      path: `${gatewayFolder}/${name}`,
+      content: haproxyTemplate(`gateway/${name}`),
+    })),
+  ];
   const rules = {
     path: `${gatewayFolder}/rules.lua`,
     content: rulesFile({ gateway: context.vars.gateway, hosts: context.hosts }),
@@ -67,10 +70,16 @@ export function gatewayFiles(context: RenderContext): { files: readonly GatewayF
   ];
   const plain = [...scripts, rules, ...maps];
   const secrets = secretFiles(context.vars.gateway);
-  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), ...plain.map(({ content }) => content)];
+  const parts = [
+    filledTemplate('gateway/haproxy.cfg', { ...values, hash: '' }),
+    ...plain.map(({ content }) => content),
+  ];
   const all = [...parts, ...secrets.map(({ content }) => content.text)].join('\0');
   const hash = createHash('sha256').update(all).digest('hex').slice(0, 16);
-  const main = { path: `${gatewayFolder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) };
+  const main = {
+    path: `${gatewayFolder}/haproxy.cfg`,
+    content: filledTemplate('gateway/haproxy.cfg', { ...values, hash }),
+  };
   return { files: [main, ...plain, ...secrets], hash };
 }
 
@@ -98,7 +107,7 @@ export function sharedAddressFile({ host, vars, hosts }: RenderContext): string 
   if (!shared) return undefined;
   const gateways = hostsIn(hosts, 'gateway');
   const router = Number(/(\d+)\/\d+$/.exec(shared.address)?.[1]) || 1;
-  return filled('keepalived.conf', {
+  return filledTemplate('gateway/keepalived.conf', {
     interface: shared.interface,
     address: shared.address,
     // A number from 1 to 255 that others on this network do not have: the last of the address.
@@ -143,7 +152,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
     // Two years, as browsers' lists want it.
     hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
-    acme: isAcme ? filled('acme.cfg', challenges) : '',
+    acme: isAcme ? filledTemplate('gateway/acme.cfg', challenges) : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     ...monitorRules(monitors),
     peers_port: String(gateway.peers),
@@ -227,22 +236,4 @@ function inUrl(address: string): string {
 
 function indented(columns: number, lines: readonly string[]): string {
   return lines.map((line) => `${' '.repeat(columns)}${line}`).join('\n');
-}
-
-function template(name: string): string {
-  return readFileSync(new URL(`../../../templates/gateway/${name}`, import.meta.url), 'utf8');
-}
-
-/**
- * Values need no quoting: the inventory's schema refuses every character that has a meaning in
- * these files.
- */
-function filled(name: string, values: Readonly<Record<string, string>>): string {
-  // A line of its own disappears with an empty value.
-  return template(name).replace(/^\{\{ (\w+) \}\}\n|\{\{ (\w+) \}\}/gm, (_, line: string, word: string) => {
-    const value = values[line ?? word];
-    if (value === undefined)
-      throw new TypeError(`templates/gateway/${name}: {{ ${line ?? word} }} has no value`);
-    return line === undefined || value === '' ? value : `${value}\n`;
-  });
 }

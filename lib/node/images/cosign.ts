@@ -24,7 +24,7 @@ export function signatureTag(digest: string): string {
   return `${digest.replace(':', '-')}.sig`;
 }
 
-/** The signatures of a manifest. What is none is left out. */
+/** The signatures of a manifest. It leaves out layers without a signature. */
 export function signaturesOf(manifest: Buffer): ImageSignature[] {
   const { layers } = fieldsOf(parsed(manifest));
   return (Array.isArray(layers) ? layers : []).flatMap((layer: unknown) => {

@@ -54,7 +54,7 @@ async function filesOf(
   const kept = s3 && { s3 };
   if (manifest === undefined)
     return state && prover && date !== undefined ? { state, prover, date, ...kept } : undefined;
-  // What is wrong with the keys is told.
+  // readStorage has reported the fault of the keys.
   if (isOfStorage(manifest) && !s3) return undefined;
   const where = inventory.placeOf(host.name, ['snapshot', 'manifest']);
   const isRemote = isAddress(manifest);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
+import { filledTemplate, judgingScript } from '../server/haproxy-files.ts';
 import { layer1Urls } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
 import { layer1Chroot, layer1Folder } from './paths.ts';
@@ -35,7 +35,7 @@ export function layer1Files(vars: Pick<Variables, 'network' | 'ports'>): {
   readonly hash: string;
 } {
   const providers = providersOf(vars);
-  const script = template('layer1.lua');
+  const script = judgingScript('layer1/layer1.lua');
   const paths = providers.map(({ name, url }) => `${name} ${url.pathname}${url.search}\n`).join('');
   const values = {
     chroot: layer1Chroot,
@@ -45,10 +45,13 @@ export function layer1Files(vars: Pick<Variables, 'network' | 'ports'>): {
     choices: providers.map(({ name }) => `    server ${name} unix@/${name}.sock`).join('\n'),
     providers: providers.map(providerSection).join('\n'),
   };
-  const parts = [filled('haproxy.cfg', { ...values, hash: '' }), script, paths];
+  const parts = [filledTemplate('layer1/haproxy.cfg', { ...values, hash: '' }), script, paths];
   const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
   return {
-    main: { path: `${layer1Folder}/haproxy.cfg`, content: filled('haproxy.cfg', { ...values, hash }) },
+    main: {
+      path: `${layer1Folder}/haproxy.cfg`,
+      content: filledTemplate('layer1/haproxy.cfg', { ...values, hash }),
+    },
     others: [
       { path: `${layer1Folder}/layer1.lua`, content: script },
       { path: `${layer1Folder}/providers.map`, content: secretContent(paths, /./) },
@@ -76,25 +79,12 @@ function providerSection({ name, shown, url }: Provider): string {
   // HAProxy prefers IPv6, also where there is no way by it.
   const names = isName ? ' init-addr libc,none resolvers system resolve-prefer ipv4' : '';
   const server = `${hostname}:${port || (isTls ? 443 : 80)}${names}${tls}`;
-  return filled('provider.cfg', { name, shown, host, server, chroot: layer1Chroot });
-}
-
-function template(name: string): string {
-  return readFileSync(new URL(`../../../templates/layer1/${name}`, import.meta.url), 'utf8');
-}
-
-/** Values need no quoting: `network.l1_rpc_urls` has host names and ports alone for these files. */
-function filled(name: string, values: Readonly<Record<string, string>>): string {
-  return template(name).replace(/\{\{ (\w+) \}\}/g, (_, word: string) => {
-    const value = values[word];
-    if (value === undefined) throw new TypeError(`templates/layer1/${name}: {{ ${word} }} has no value`);
-    return value;
-  });
+  return filledTemplate('layer1/provider.cfg', { name, shown, host, server, chroot: layer1Chroot });
 }
 
 /** The unit of the HAProxy that chooses the provider of layer 1. */
 export function unitFile(): string {
-  return filled('unit.service', {
+  return filledTemplate('layer1/unit.service', {
     configuration: `${layer1Folder}/haproxy.cfg`,
     runtime: basename(layer1Chroot),
   });

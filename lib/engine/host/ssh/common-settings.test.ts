@@ -50,7 +50,7 @@ test.each([
   'Host *\n  HostName one.internal\n',
   'CanonicalizeHostname yes\n',
   'IdentityFile ~/.ssh/%h\n',
-])('ssh is asked for each host where its configuration tells hosts apart: %j', async (config) => {
+])('ssh is asked for each host where its configuration has settings for single hosts: %j', async (config) => {
   expect(await askedFor(config)).toEqual(each);
 });
 

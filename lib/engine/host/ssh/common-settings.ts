@@ -9,8 +9,8 @@ import { parseSshSettings, type SshSettings } from './ssh-settings.ts';
 const tellsApart = /^\s*(host\b(?!\s+\*\s*$)|match\b|hostname\b|canonical)|^[^#\n]*%/im;
 
 /**
- * The settings of any host, where no file that ssh reads tells hosts apart. `ssh -G` for each of a
- * thousand hosts takes longer than all else that is done for a host that needs nothing.
+ * The settings of any host, if no file that ssh reads has settings for single hosts. `ssh -G` for
+ * each of a thousand hosts takes longer than all else that is done for a host that needs nothing.
  *
  * @returns undefined where each host has to be asked for: its settings may differ, or ssh does not
  * say which files it reads

@@ -24,8 +24,8 @@ export interface StoredFile {
  *
  * @param length bytes
  * @param seconds time limit
- * @returns the answer; or why there is none, and what to do. From a host without curl the status is
- * undefined
+ * @returns the answer; or the reason and the remedy, in one text. From a host without curl the
+ * status is undefined
  */
 export async function askStorage(
   host: Reader,
@@ -43,7 +43,7 @@ export async function askStorage(
  *
  * @param folder with the URL of its bucket
  * @param prefix the folder in the bucket, with a slash at its end
- * @returns the names; or why there are none, and what to do
+ * @returns the names; or the reason and the remedy, in one text
  */
 export async function listStorage(
   host: Reader,

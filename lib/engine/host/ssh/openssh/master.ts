@@ -58,7 +58,7 @@ interface Operator {
  *
  * @param folder of privateFolder
  * @param words the arguments of ssh, without the socket
- * @param operator answers a question of ssh, and is told what ssh waits for; undefined where nobody
+ * @param operator answers a question of ssh, and reads what ssh waits for; undefined where nobody
  * can be asked. Where an answer rejects, the master ends
  */
 export function startMaster(
