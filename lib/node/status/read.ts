@@ -104,13 +104,7 @@ export async function readHost(
   host: Reader,
   { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
 ): Promise<HostState> {
-  const isDatabase = groups.includes('database');
-  const hasState = isDatabase || groups.includes('replica');
-  const from = hasState ? 'state-db' : 'json-rpc';
-  const by = isDatabase ? 'sync' : from;
-  const there = jsonRpcChain(host, vars.network.trusted_sequencer_url);
-  const served = jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
-  const here = hasState ? stateChain(host, stateDatabase(vars)) : served;
+  const { hasState, from, by, there, served, here } = chainsOf(host, { groups, vars });
   const [trusted, early, docker, { at, clock }, disks, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
@@ -125,7 +119,7 @@ export async function readHost(
   const [ofEngine, blocks, newestServed, collations, secondLogins] = await Promise.all([
     engineRuns ? readEngine(host, by) : withoutEngine,
     readBlocks(),
-    isDatabase && groups.includes('rpc') ? newestBlock(served) : undefined,
+    served && newestBlock(served),
     hasState && engineRuns ? otherCollations(host, vars) : [],
     engineRuns ? secondLoginsOn(host, hasState, vars) : [],
   ]);
@@ -140,6 +134,39 @@ export async function readHost(
     disks,
     missing,
     clock,
+  };
+}
+
+/** The chains that a host is asked for. */
+interface ChainsOfHost {
+  /** Whether the host has a state database. */
+  readonly hasState: boolean;
+  /** What shows the newest block of the host. */
+  readonly from: HostState['chain']['from'];
+  /** What follows the chain there. */
+  readonly by: ServiceName;
+  readonly here: ChainSource;
+  /** The trusted sequencer. */
+  readonly there: ChainSource;
+  /** What json-rpc shows beside the host's state database; undefined where only one of them is. */
+  readonly served: ChainSource | undefined;
+}
+
+function chainsOf(
+  host: Reader,
+  { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
+): ChainsOfHost {
+  const isDatabase = groups.includes('database');
+  const hasState = isDatabase || groups.includes('replica');
+  const from = hasState ? 'state-db' : 'json-rpc';
+  const ofNode = jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
+  return {
+    hasState,
+    from,
+    by: isDatabase ? 'sync' : from,
+    here: hasState ? stateChain(host, stateDatabase(vars)) : ofNode,
+    there: jsonRpcChain(host, vars.network.trusted_sequencer_url),
+    served: isDatabase && groups.includes('rpc') ? ofNode : undefined,
   };
 }
 
