@@ -16,7 +16,7 @@ export async function ensureSecrets() {
   await mkdir(secretsDirectory, { recursive: true, mode: 0o700 });
   for (const name of secrets) {
     const file = join(secretsDirectory, name);
-    if ((await readFile(file, 'utf8').catch(() => '')) === '') {
+    if ((await readFile(file, 'utf8').catch(() => '')).trim() === '') {
       // Base64url is safe in every file and URL that contains it.
       await writeFile(file, `${randomBytes(24).toString('base64url')}\n`);
     }

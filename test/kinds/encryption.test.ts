@@ -7,7 +7,7 @@ import type { Resource } from '../../lib/engine/resource/resource.ts';
 import type { Context } from '../../lib/engine/resource/role.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
 import type { Secret } from '../../lib/engine/secret/secret.ts';
-import { serverFile, verifyingWords } from '../../lib/node/databases/tls-files.ts';
+import { serverFile, trustedFile, verifyingWords } from '../../lib/node/databases/tls-files.ts';
 import { readServerCertificate } from '../../lib/node/encryption/certificate.ts';
 import { encryptionIsDemanded } from '../../lib/node/encryption/demanded.ts';
 import { newAuthority, newKey, newServerCertificate } from '../../lib/node/encryption/openssl.ts';
@@ -61,7 +61,7 @@ async function convergeAll(resources: readonly Resource[]) {
 function trust({ vars }: Context<Variables>): string {
   const file = join(server.folder, 'ca.pem');
   writeFileSync(file, vars.tls?.trusted ?? '');
-  return `sslmode=verify-full sslrootcert=${file}`;
+  return verifyingWords(vars).replace(trustedFile, file);
 }
 
 const serial = async () => new X509Certificate(await readServerCertificate(server.host)).serialNumber;
@@ -149,11 +149,15 @@ test('plain text from other hosts is refused, and that of the host itself is not
 
 test('a copy for a replica is encrypted and verified, and has no key in it', async () => {
   await converge(server.host, replicasMayCopy(context));
+  // In containers PostgreSQL may have the HOME of root.
   const copy = (words: string) =>
-    server.onClient(`rm -rf ${server.folder}/copy; PGPASSWORD=replica.Pw~5 /usr/lib/postgresql/15/bin/pg_basebackup \
+    server.onClient(`rm -rf ${server.folder}/copy; mkdir ${server.folder}/copy; chown postgres: ${server.folder}/copy
+      PGPASSWORD=replica.Pw~5 HOME=/root setpriv --reuid=postgres --regid=postgres --init-groups /usr/lib/postgresql/15/bin/pg_basebackup \
       -D ${server.folder}/copy -R --checkpoint=fast --dbname="host=${server.address} user=rpc_node_replica ${words}" && echo copied`);
   expect(await copy('sslmode=disable')).toContain('pg_hba.conf rejects replication connection');
-  expect(verifyingWords(context.vars)).toBe('sslmode=verify-full sslrootcert=/etc/rpc-node/tls/ca.pem');
+  expect(verifyingWords(context.vars)).toBe(
+    'sslmode=verify-full sslrootcert=/etc/rpc-node/tls/ca.pem sslcert=/etc/rpc-node/tls/no-client-certificate',
+  );
   expect(await copy(trust(context))).toBe('copied\n');
   expect(await server.onClient(`grep -rl 'PRIVATE KEY' ${server.folder}/copy`)).toBe('');
   expect(await server.onClient(`grep -c verify-full ${server.folder}/copy/postgresql.auto.conf`)).toBe('1\n');

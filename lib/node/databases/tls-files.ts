@@ -14,9 +14,16 @@ export const trustedFile = `${tlsFolder}/ca.pem`;
 export const serverFile = `${tlsFolder}/server.pem`;
 
 /**
+ * A file that does not exist: a client without a certificate. Otherwise libpq looks for one in the
+ * folder of the user that HOME names. A container's server with HOME of root gets "Permission
+ * denied" there, and never connects.
+ */
+const noCertificate = `${tlsFolder}/no-client-certificate`;
+
+/**
  * The words of a client's connection that verify the database server, in the form of libpq; none
  * where connections are in plain text.
  */
 export function verifyingWords({ tls }: { readonly tls?: unknown }): string {
-  return tls === undefined ? '' : `sslmode=verify-full sslrootcert=${trustedFile}`;
+  return tls === undefined ? '' : `sslmode=verify-full sslrootcert=${trustedFile} sslcert=${noCertificate}`;
 }

@@ -14,7 +14,8 @@ import { namesOfServer } from './names.ts';
 import { newServerCertificate } from './openssl.ts';
 import { authorityFiles } from './testing/authority.ts';
 
-const verifying = 'sslmode=verify-full sslrootcert=/etc/rpc-node/tls/ca.pem';
+const verifying =
+  'sslmode=verify-full sslrootcert=/etc/rpc-node/tls/ca.pem sslcert=/etc/rpc-node/tls/no-client-certificate';
 
 process.env.COPY_PASSWORD = 'copy.Pw~4567';
 const copies: Changes = [

@@ -72,6 +72,7 @@ function reached(context: Context<Variables>, name: string, query: string): Reso
       giveUp: async (host) => {
         await ensureContainerRuns(host, 'state-db');
         await refuseGap(host, dataFolder(vars, 'state-db'));
+        await refuseHopelessConnection(context, host);
       },
     },
   );
@@ -86,5 +87,24 @@ async function refuseGap(host: Reader, data: string): Promise<void> {
   if (log.text() === '') return;
   throw new Failure(`the server has dropped log that this replica needs: ${log.text()}`, {
     hint: `copy it again: docker rm -f state-db, remove ${data}, then deploy. backup.most_kept is the limit`,
+  });
+}
+
+/** Reasons that no wait removes, in the words of libpq and PostgreSQL 15. */
+const hopeless = /Permission denied|certificate|authentication failed|pg_hba|does not exist|SSL/;
+/** So often the same words since the last reload: the server may just be restarting before. */
+const complaints = 3;
+
+/**
+ * @throws Failure where the server refuses this replica, or this replica the server
+ */
+async function refuseHopelessConnection({ hosts }: Context<Variables>, host: Reader): Promise<void> {
+  const log =
+    await host.$`docker logs --tail 50 state-db 2>&1 | tac | sed '/reloading configuration files/q' | grep -F 'could not connect to the primary server: '`;
+  const reasons = log.lines().map((line) => line.split('could not connect to the primary server: ').at(-1));
+  const [reason = ''] = reasons;
+  if (!hopeless.test(reason) || reasons.filter((each) => each === reason).length < complaints) return;
+  throw new Failure(`state-db cannot follow ${databaseHost(hosts).name}: ${reason}`, {
+    hint: `a deploy without --limit brings roles, passwords and certificates to ${databaseHost(hosts).name} first`,
   });
 }

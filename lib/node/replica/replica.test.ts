@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import replica from '../../../roles/replica.ts';
 import { describeVerdict, ok } from '../../engine/resource/resource.ts';
-import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { fakeHost, rootsFile, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 
 process.env.REPLICA_PASSWORD = 'replica.Pw~5';
@@ -41,6 +42,24 @@ test('what a deploy waits for is said', async () => {
     const words = 'unknown until state-db has replayed the log of the copy, and answers SQL';
     expect(describeVerdict(await reached.check(fakeHost([])))).toBe(words);
   }
+});
+
+test('a connection that no wait can heal ends the wait with the words of PostgreSQL', async () => {
+  const caughtUp = await resourceOf('state-db has caught up with db-1');
+  // As a container of PostgreSQL 15 wrote it, whose HOME was that of root.
+  const line = (time: string) =>
+    `2026-11-26 ${time} UTC [1238] FATAL:  could not connect to the primary server: connection to server at "172.30.77.11", port 5432 failed: could not open certificate file "/root/.postgresql/postgresql.crt": Permission denied`;
+  const log = ['19:21:28.182', '19:21:23.470', '19:21:18.200'].map(line).join('\n');
+  const host = fakeHost(
+    [
+      [/grep -F 'could not connect/, log],
+      [/docker logs/, ''],
+    ],
+    { sql: async () => ({ ok: true, rows: [['f', 't']] }), container: async () => runningContainer },
+  );
+  await expect(applyDrift(host, caughtUp)).rejects.toThrow(
+    'state-db cannot follow db-1: connection to server at "172.30.77.11", port 5432 failed: could not open certificate file "/root/.postgresql/postgresql.crt": Permission denied',
+  );
 });
 
 test('before a switch the plan does not judge the former server as a replica', async () => {
