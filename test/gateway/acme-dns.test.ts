@@ -264,7 +264,7 @@ describe.skipIf(!inEveryForm)('certificates by ACME and the DNS', () => {
     await sleep(2 * notifyDelay * 1000);
     const tooShort = await deploy('gw-1', { server: late, seconds: 0 }).catch((error) => error);
     expect(tooShort.message).toMatch(
-      /^certbot cannot show by the DNS .*Domain: rpc\.example\n.* TXT record/s,
+      /^certbot cannot show by the DNS .*Domain: rpc\.example\n.*Correct value not found for DNS challenge/s,
     );
     expect(tooShort.hint).toContain('propagation_seconds');
     expect(await serial(hosts[0])).toBe(before);
