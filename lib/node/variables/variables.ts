@@ -213,7 +213,7 @@ const snapshot = z
 /**
  * Variables of a deployment: for all hosts under `vars`, overridden for one host under its own
  * `vars`. The unit of a number is in its description, which is also in the JSON Schema and in the
- * tables of docs/node-variables.md and docs/host-variables.md.
+ * tables of docs/node-variables.md, docs/host-variables.md and docs/gateway-variables.md.
  */
 export const variablesSchema = z.strictObject({
   generation: z.enum(generationNames).default('current').describe('Generation of configuration and images'),
