@@ -35,6 +35,7 @@ beforeAll(() => {
   process.env.GATEWAY_KEY = 'k'.repeat(32);
   process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
   process.env.GATEWAY_CIRCLE = 'http://10.0.0.2:8123/';
+  process.env.GATEWAY_NAME = 'https://rpc.b.example/';
   process.env.GATEWAY_SHARED = 'http://10.0.0.9:8123/';
   process.env.GATEWAY_SHORT = 'k'.repeat(19);
   process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
@@ -231,6 +232,24 @@ test.each<[string, Changes, string[]]>([
     ],
   ],
   [
+    'a fallback that is one of all names of the gateways',
+    [
+      [
+        ['vars', 'gateway'],
+        {
+          fallback: 'env:GATEWAY_NAME',
+          tls: {
+            acme: { email: 'a@b.example', dns: { linode: { key: 'env:DNS_TOKEN' } } },
+            names: ['*.b.example'],
+          },
+        },
+      ],
+    ],
+    [
+      'gateway.fallback is an address of these gateways, which cannot answer in place of itself (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
     'a fallback that is the address of the gateways',
     [
       [
@@ -400,7 +419,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
         '-subj',
         '/CN=rpc.example',
       ],
-      ...['-addext', 'subjectAltName=DNS:rpc.example,IP:10.0.0.9'],
+      ...['-addext', 'subjectAltName=DNS:rpc.example,DNS:*.rpc.example,IP:10.0.0.9'],
       ...['-keyout', `${name}.key`, '-out', `${name}.pem`, ...days],
     );
 
@@ -425,7 +444,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   test('a certificate with its key and names is taken, for the gateways alone', async () => {
     const inventory = await labDeployment([
       ...gateways,
-      ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9']),
+      ...tls('good.pem', 'good.key', ['rpc.example', '*.rpc.example', '10.0.0.9']),
     ]);
     const { hosts } = await loadDeployment(inventory);
     const has = hosts.map(({ name, vars: { gateway } }) => {
@@ -443,6 +462,13 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   });
 
   test.each([
+    [
+      'all names of another domain',
+      'good.pem',
+      'good.key',
+      ['*.example'],
+      /^gateway\.tls\.names: .*good\.pem is not for \*\.example \(the certificate is for DNS:rpc\.example, DNS:\*\.rpc\.example/,
+    ],
     [
       'another key',
       'good.pem',
@@ -469,7 +495,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'good.pem',
       'good.key',
       ['rpc.other'],
-      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(the certificate is for DNS:rpc\.example, IP Address:10\.0\.0\.9\)$/,
+      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(the certificate is for DNS:rpc\.example, DNS:\*\.rpc\.example, IP Address:10\.0\.0\.9\)$/,
     ],
     [
       'expired',
