@@ -151,7 +151,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     // is only in place.
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
     // Two years, as browsers' lists want it.
-    hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
+    hsts: tls ? '    http-after-response set-header strict-transport-security max-age=63072000' : '',
     acme: isChallengedByHttp(tls) ? filledTemplate('gateway/acme.cfg', challenges) : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     ...monitorRules(monitors),
