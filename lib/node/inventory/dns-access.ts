@@ -3,7 +3,7 @@ import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import type { SecretQuestion } from '../../engine/inventory/secret-reference.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
-import { type DnsAccess, dnsPlugins, isSecretOfDns } from '../variables/acme.ts';
+import { type DnsAccess, type DnsPlugin, dnsPlugins, isSecretOfDns } from '../variables/acme.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 type Tls = NonNullable<RawVariables['gateway']['tls']>;
@@ -55,6 +55,21 @@ export async function readDnsAccess(
     found.push(new Problem(what, { where, hint: 'leave it out' }));
   }
   const entries = Object.entries(dns[plugin] ?? {});
+  const secrets = await readSecrets(inventory, placeOf, { plugin, entries }, found);
+  const account = plugin === 'google' ? secrets.account : undefined;
+  if (account) found.push(...accountProblems(account, placeOf('acme', 'dns', 'google', 'account')));
+  problems.push(...found);
+  if (found.length > 0) return undefined;
+  const settings = Object.fromEntries(entries.filter(([key]) => !isSecretOfDns(key)));
+  return { plugin, settings, secrets, propagation };
+}
+
+async function readSecrets(
+  inventory: LoadedInventory<RawVariables>,
+  placeOf: (...keys: string[]) => Place,
+  { plugin, entries }: { readonly plugin: DnsPlugin; readonly entries: readonly [string, string | number][] },
+  problems: Problem[],
+): Promise<Readonly<Record<string, Secret>>> {
   const reading = entries.flatMap(([key, value]) => {
     if (!isSecretOfDns(key)) return [];
     const name = ['gateway', 'tls', 'acme', 'dns', plugin, key].join('.');
@@ -65,14 +80,9 @@ export async function readDnsAccess(
   const secrets: (readonly [string, Secret])[] = [];
   for (const result of await Promise.allSettled(reading)) {
     if (result.status === 'fulfilled') secrets.push(result.value);
-    else found.push(...problemsIn(result.reason));
+    else problems.push(...problemsIn(result.reason));
   }
-  const account = plugin === 'google' ? secrets[0]?.[1] : undefined;
-  if (account) found.push(...accountProblems(account, placeOf('acme', 'dns', 'google', 'account')));
-  problems.push(...found);
-  if (found.length > 0) return undefined;
-  const settings = Object.fromEntries(entries.filter(([key]) => !isSecretOfDns(key)));
-  return { plugin, settings, secrets: Object.fromEntries(secrets), propagation };
+  return Object.fromEntries(secrets);
 }
 
 /** What the file of a service account has, of which certbot and Google's library read these. */
