@@ -22,7 +22,11 @@ const allowed: Readonly<Record<string, NonNullable<SecretQuestion['allowed']>>> 
     reason: 'it is base64',
     hint: 'copy what tsig-keygen prints as secret, without its quotes',
   },
-  'google.account': { pattern: /^[^\0]+$/, reason: 'it is JSON' },
+  'google.account': {
+    pattern: /^[^\0]+$/,
+    reason: 'it is JSON',
+    hint: 'make a key of type JSON for the service account, and take its file as it is',
+  },
 };
 
 /**

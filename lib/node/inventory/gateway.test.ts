@@ -320,6 +320,10 @@ test.each<[string, Changes, string[]]>([
         'gateway.tls.acme.dns.cloudflare.api_token (from environment variable DNS_LINES) has a character that is not allowed: only A-Z a-z 0-9 + / = _ . ~ - are in a key or a token (copy it again as the provider shows it)',
       ],
       [
+        { google: { account: `cmd:printf 'a\\0b'` } },
+        'gateway.tls.acme.dns.google.account (from the command printf \'a\\0b\') has a character that is not allowed: it is JSON (make a key of type JSON for the service account, and take its file as it is)',
+      ],
+      [
         { google: { account: 'env:DNS_TOKEN' } },
         'gateway.tls.acme.dns.google.account is not JSON (make a key of type JSON for the service account, and take its file as it is)',
       ],
