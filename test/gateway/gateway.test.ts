@@ -592,7 +592,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(headers['strict-transport-security']).toBe('max-age=63072000');
       // Also in an answer of HAProxy's own.
       const refused = await get({ port: ports.http, body: 'no JSON', trusts });
-      expect([refused.status, refused.headers['strict-transport-security']]).toEqual([400, 'max-age=63072000']);
+      expect([refused.status, refused.headers['strict-transport-security']]).toEqual([
+        400,
+        'max-age=63072000',
+      ]);
       await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
       const offered = (...options: string[]) =>
         spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' })

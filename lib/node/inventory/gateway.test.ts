@@ -321,7 +321,7 @@ test.each<[string, Changes, string[]]>([
       ],
       [
         { google: { account: `cmd:printf 'a\\0b'` } },
-        'gateway.tls.acme.dns.google.account (from the command printf \'a\\0b\') has a character that is not allowed: it is JSON (make a key of type JSON for the service account, and take its file as it is)',
+        "gateway.tls.acme.dns.google.account (from the command printf 'a\\0b') has a character that is not allowed: it is JSON (make a key of type JSON for the service account, and take its file as it is)",
       ],
       [
         { google: { account: 'env:DNS_TOKEN' } },
