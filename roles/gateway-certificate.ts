@@ -1,6 +1,7 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { service } from '../lib/engine/resource/system/service.ts';
 import { certificateIsIssued } from '../lib/node/gateway/certificate.ts';
+import { dnsCredentials } from '../lib/node/gateway/dns-credentials.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
@@ -8,5 +9,7 @@ import type { Variables } from '../lib/node/variables/variables.ts';
  * address is there.
  */
 export default role<Variables>('gateway-certificate', ({ vars: { gateway } }) =>
-  gateway.tls && 'acme' in gateway.tls ? [service('certbot.timer'), certificateIsIssued(gateway.tls)] : [],
+  gateway.tls && 'acme' in gateway.tls
+    ? [...dnsCredentials(gateway.tls.acme.dns), service('certbot.timer'), certificateIsIssued(gateway.tls)]
+    : [],
 );

@@ -71,6 +71,7 @@ export default defineConfig({
           page('Configuration', '/configuration'),
           page('Variables of the node', '/node-variables'),
           page('Variables of the hosts', '/host-variables'),
+          page('Variables of the gateways', '/gateway-variables'),
           page('Roles of your own', '/own-roles'),
           page('Kinds', '/kinds'),
           page('Events', '/events'),

@@ -24,7 +24,12 @@ export function schemaText(): string {
 }
 
 /** The pages with the tables. */
-export const tablePages = ['configuration.md', 'node-variables.md', 'host-variables.md'] as const;
+export const tablePages = [
+  'configuration.md',
+  'node-variables.md',
+  'host-variables.md',
+  'gateway-variables.md',
+] as const;
 
 const table = /(<!-- table of (\w+): ([^>]*?) -->\n)[\s\S]*?(?=<!-- end of table -->)/g;
 

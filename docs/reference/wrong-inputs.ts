@@ -48,6 +48,14 @@ export const wrongValues: readonly WrongValue[] = [
   ['vars.gateway.methods', '{ deny: [eth call], limits: { eth_getLogs: many } }'],
   ['vars.gateway.keys', '{ alice: { key: hunter2 } }'],
   ['vars.gateway.trusted', '{ addresses: [lb.example.org], client_in: X-Client }'],
+  [
+    'vars.gateway.tls',
+    '{ names: [rpc.example.org], acme: { email: ops@example.org, dns: { godaddy: { key: env:KEY } } } }',
+  ],
+  [
+    'vars.gateway.tls',
+    '{ names: ["*.example.org"], acme: { email: ops@example.org, dns: { rfc2136: { server: ns.example.org, name: acme., secret: hunter2 } } } }',
+  ],
   ['vars.tls', 'true'],
   ['vars.tls', '{ ca: no-such.pem }'],
   ['vars.tls', '{ ca: no-such.pem, key: hunter2, cert: no-such.pem }'],

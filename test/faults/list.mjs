@@ -1,4 +1,5 @@
-// Which tests cause faults: those in test/faults, and those of whole deployments that take long.
+// Which tests cause faults: those in test/faults, those of whole deployments that take long, and that
+// of certificates by the DNS.
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
 import { longDeployments } from '../long-deployments.mjs';
@@ -8,7 +9,7 @@ import { faultTests } from './results-page.mjs';
 export const projects = ['faults', 'parts', 'services', 'lab'].flatMap((name) => ['--project', name]);
 
 /** Files, as vitest takes them. */
-export const places = ['test/faults', ...longDeployments];
+export const places = ['test/faults', ...longDeployments, 'test/gateway/acme-dns.test.ts'];
 
 /** All tests that cause faults, in every form. @returns {Promise<{ suite: string, title: string }[]>} */
 export async function listFaultTests() {

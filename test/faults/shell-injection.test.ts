@@ -132,7 +132,11 @@ const full = {
       rollback: 'none',
       shared: { address: '192.0.2.8/24', interface: 'eth0' },
       tls: {
-        acme: { email: 'ops@a.example', directory: 'https://a.example/directory' },
+        acme: {
+          email: 'ops@a.example',
+          directory: 'https://a.example/directory',
+          dns: { rfc2136: { server: '192.0.2.53', name: 'acme.', secret: 'file:tsig' } },
+        },
         names: ['rpc.example'],
       },
       trusted: { addresses: ['192.0.2.30'], client_in: 'CF-Connecting-IP' },
@@ -205,6 +209,7 @@ let rounds: Change[][];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shell-injection-'));
   writeFileSync(join(folder, 'secret'), 'injection.Pw~1\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'tsig'), 'aW5qZWN0aW9u\n', { mode: 0o600 });
   writeFileSync(join(folder, 'provider'), 'https://p.example/v2/KEY\n', { mode: 0o600 });
   writeFileSync(join(folder, 'vars.yaml'), '{ hardware: advisory }\n');
   const key = newKey();

@@ -1,16 +1,10 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Writer } from '../../lib/engine/host/host.ts';
-import { CommandFailed, Output } from '../../lib/engine/host/output.ts';
-import { shell } from '../../lib/engine/host/shell.ts';
 import { ok, type Resource } from '../../lib/engine/resource/resource.ts';
-import { fakeHost } from '../../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
 import { acmeProgram } from '../../lib/node/gateway/paths.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
@@ -19,6 +13,15 @@ import { sound } from '../../lib/node/testing/role-context.ts';
 import gatewayCertificate from '../../roles/gateway-certificate.ts';
 import { inEveryForm } from '../faults/seed.ts';
 import { installMissing } from '../install-missing.ts';
+import {
+  type AcmeHost,
+  makeAcmeCertificate,
+  pebblesRoot,
+  type Start,
+  startAcmeHost,
+  starter,
+  startPebble,
+} from './acme-host.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type RpcHost, rpcHost } from './rpc-host.ts';
 
@@ -39,6 +42,7 @@ async function contextOf(
 ) {
   const inventory = await labDeployment([
     [['groups', 'rpc'], { 'rpc-1': { address: '127.0.7.1' } }],
+    [['groups', 'database', 'db-1', 'address'], '127.0.7.9'],
     [
       ['groups', 'gateway'],
       { 'gw-1': { address: first }, 'gw-2': { address: second, vars: { gateway: otherPorts } } },
@@ -60,97 +64,23 @@ async function certificate(...given: [names?: readonly string[], directory?: str
 }
 
 let folder: string;
-let host: Awaited<ReturnType<typeof startHost>>;
+let host: AcmeHost;
+let start: Start;
 const programs: ChildProcess[] = [];
 let gateways: Gateway[] = [];
 let rpc: RpcHost;
 let root: string;
 
-/**
- * This machine as gw-1, with files of its own under /etc, /run, /usr/local/lib, /var/lib and
- * /var/log. `systemctl` reloads its HAProxy.
- */
-async function startHost() {
-  const own = ['etc', 'usr/local/lib', 'var/lib', 'var/log'];
-  const mounts = `
-    mount --make-rprivate / && mount -t tmpfs acme /mnt
-    for each in ${own.join(' ')}; do
-      mkdir -p /mnt/up/$each /mnt/work/$each
-      mount -t overlay -o lowerdir=/$each,upperdir=/mnt/up/$each,workdir=/mnt/work/$each acme /$each
-    done
-    mount -t tmpfs acme /run && mkdir -p /run/haproxy /etc/rpc-node/gateway ${acmeProgram.replace(/[^/]+$/, '')}
-    cp ${folder}/acme.sh ${acmeProgram} && chmod 755 ${acmeProgram}
-    cat ${folder}/acme.crt >> /etc/ssl/certs/ca-certificates.crt
-    touch ${folder}/ready && exec sleep infinity`;
-  const holder = spawn('unshare', ['--mount', 'setpriv', '--pdeathsig', 'KILL', 'sh', '-euc', mounts], {
-    stdio: 'inherit',
-  });
-  programs.push(holder);
-  await until(async () => existsSync(join(folder, 'ready')), 'the host is there', 60);
-  const inside = ['nsenter', `--target=${holder.pid}`, '--mount'];
-  const env = { ...process.env, LC_ALL: 'C', PATH: `${folder}/bin:${process.env.PATH}` };
-  const answer = (command: string) =>
-    new Promise<Output>((resolve) => {
-      execFile(
-        'nsenter',
-        [...inside.slice(1), 'sh', '-c', command],
-        { env, encoding: 'buffer' },
-        (error, stdout, stderr) =>
-          resolve(new Output(typeof error?.code === 'number' ? error.code : 0, stdout, stderr.toString())),
-      );
-    });
-  const run: Writer['run'] = shell(async (command, { allow = [0] }) => {
-    const output = await answer(command);
-    if (!allow.includes(output.exitCode)) throw new CommandFailed(command, output);
-    return output;
-  });
-  return { inside, writer: fakeHost([], { $: shell(answer), run }) };
-}
-
-/**
- * Pebble, a server of ACME for tests, and the names that it knows: all are at the first gateway,
- * if not said otherwise.
- */
-async function startPebble(): Promise<void> {
-  const subject = ['-subj', '/CN=pebble', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const files = ['-keyout', 'acme.key', '-out', 'acme.crt'];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...files], {
-    cwd: folder,
-    stdio: 'pipe',
-  });
-  const settings = {
-    listenAddress: `127.0.0.1:${server.acme}`,
-    managementListenAddress: `127.0.0.1:${server.roots}`,
-    certificate: 'acme.crt',
-    privateKey: 'acme.key',
-    httpPort: challengePort,
-    tlsPort: 1,
-  };
-  await writeFile(join(folder, 'pebble.json'), JSON.stringify({ pebble: settings }));
+/** Names that lead to a gateway: the first one, if not said otherwise. */
+async function startNames(): Promise<void> {
   const off = ['-http01', '', '-https01', '', '-tlsalpn01', ''];
   const names = ['-defaultIPv4', first, '-defaultIPv6', '', '-dns01', `127.0.0.1:${server.dns}`];
   start('pebble-challtestsrv', [...names, ...off, '-management', `127.0.0.1:${server.names}`]);
-  // Without pauses before a validation, and without reuse of an earlier one.
-  const env = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_AUTHZREUSE: '0' };
-  start('pebble', ['-config', 'pebble.json', '-dnsserver', `127.0.0.1:${server.dns}`], env);
   const at = async (name: string, address: string) =>
     get({ port: server.names, path: '/add-a', body: { host: `${name}.`, addresses: [address] } });
   await until(async () => (await at('www.example', second)).status === 200, 'names are known', 60);
   await at('elsewhere.example', nobody);
 }
-
-function start(program: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): void {
-  const out = process.env.SHOW ? 'inherit' : 'ignore';
-  programs.push(
-    spawn(program, words, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', out, out] }),
-  );
-}
-
-const curl = (path: string) =>
-  execFileSync('curl', ['-sSf', '--cacert', join(folder, 'acme.crt'), `https://127.0.0.1:${path}`], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  });
 
 /** Where the first gateway has its own ports. */
 const onThisMachine = (address: string) => (text: string) =>
@@ -176,24 +106,15 @@ describe.skipIf(!inEveryForm)('certificates by ACME', () => {
       ['/usr/bin/pebble', 'pebble'],
     ]);
     folder = await mkdtemp(join(tmpdir(), 'acme-'));
-    await mkdir(join(folder, 'bin'));
-    await copyFile(
-      fileURLToPath(new URL('../../templates/host/acme.sh', import.meta.url)),
-      join(folder, 'acme.sh'),
-    );
-    await startPebble();
-    host = await startHost();
+    start = starter(folder, programs);
+    makeAcmeCertificate(folder);
+    await startNames();
+    await startPebble(start, folder, server, challengePort);
+    host = await startAcmeHost('gw-1', folder, programs);
     rpc = rpcHost('rpc-1', '127.0.7.1', rpcPorts);
     await rpc.start();
     await host.writer.run`${acmeProgram} placeholder`;
-    await until(
-      async () => {
-        root = curl(`${server.roots}/roots/0`);
-        return root !== '';
-      },
-      'Pebble is there',
-      60,
-    );
+    root = await pebblesRoot(folder, server.roots);
   });
   afterAll(async () => {
     await Promise.all(gateways.map((gateway) => gateway.kill()));
@@ -210,15 +131,16 @@ describe.skipIf(!inEveryForm)('certificates by ACME', () => {
     gateways = [await startGateway(await contextOf('gw-1'), onThisMachine(first), host.inside)];
     gateways.push(await startGateway(await contextOf('gw-2'), other, host.inside));
     await writeFile(
-      join(folder, 'bin/systemctl'),
+      join(host.bin, 'systemctl'),
       `#!/bin/sh\n[ "$1" != reload ] || kill -USR2 ${gateways[0]?.pid}\n`,
     );
-    await chmod(join(folder, 'bin/systemctl'), 0o755);
+    await chmod(join(host.bin, 'systemctl'), 0o755);
     await expect(ask()).rejects.toThrow(/self-signed certificate/);
     expect(await (await certificate()).check(host.writer)).toMatchObject({
       is: 'drift',
       differences: [
         { what: 'issued by', was: 'none', wanted: directory },
+        { what: 'renewed by', was: 'none', wanted: 'http' },
         { what: 'for', was: 'none', wanted: 'rpc.example www.example' },
         { what: 'valid', was: 'none', wanted: 'yes' },
         { what: 'HAProxy has it', was: 'no', wanted: 'yes' },

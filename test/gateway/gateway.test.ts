@@ -590,11 +590,20 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const { status, text, headers } = await get({ port: ports.http, body: call('who'), trusts });
       expect([status, JSON.parse(text).result.from]).toEqual([200, '127.0.0.1']);
       expect(headers['strict-transport-security']).toBe('max-age=63072000');
+      // Also in an answer of HAProxy's own.
+      const refused = await get({ port: ports.http, body: 'no JSON', trusts });
+      expect([refused.status, refused.headers['strict-transport-security']]).toEqual([
+        400,
+        'max-age=63072000',
+      ]);
       await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
       const offered = (...options: string[]) =>
         spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' })
           .status;
       expect(offered('-tls1_2', '-cipher', 'ECDHE-RSA-AES128-GCM-SHA256')).toBe(0);
+      expect(offered('-tls1_3', '-ciphersuites', 'TLS_CHACHA20_POLY1305_SHA256')).toBe(0);
+      for (const curve of ['X25519', 'P-256', 'P-384']) expect(offered('-groups', curve), curve).toBe(0);
+      expect(offered('-groups', 'P-521')).toBe(1);
       // RSA for the exchange of keys, CBC, and old versions.
       for (const cipher of ['AES128-SHA', 'AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA'])
         expect(offered('-tls1_2', '-cipher', cipher), cipher).toBe(1);

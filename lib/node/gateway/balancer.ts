@@ -9,11 +9,13 @@ import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { product } from '../server/product.ts';
+import { dnsPackages } from './dns-credentials.ts';
 import { haproxyEnvironment } from './environment.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 import {
   acmeProgram,
   certificateFile,
+  dnsCredentialsFile,
   drainedFolder,
   fallbackFile,
   gatewayFolder,
@@ -41,8 +43,9 @@ export function balancerServes({
   const { files, hash } = gatewayFiles({ host, vars, hosts });
   const { metrics, tls } = vars.gateway;
   const isAcme = tls && 'acme' in tls;
+  const dns = isAcme ? tls.acme.dns : undefined;
   return [
-    packages('haproxy', 'socat', 'curl', ...(isAcme ? ['certbot', 'openssl'] : [])),
+    packages('haproxy', 'socat', 'curl', ...(isAcme ? ['certbot', 'openssl'] : []), ...dnsPackages(dns)),
     directory(dirname(gatewayFolder)),
     directory(gatewayFolder).mode(0o700),
     directory(drainedFolder),
@@ -55,6 +58,7 @@ export function balancerServes({
     runsWith(files, hash, metrics),
     ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
     ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
+    ...(dns ? [] : [without('key for the DNS', dnsCredentialsFile)]),
     eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
       seconds: servesWithin,
       hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,

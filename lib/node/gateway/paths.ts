@@ -30,6 +30,9 @@ export const drainedFolder = `${chroot}/drained`;
 /** Gets the certificate of a gateway from an ACME server. */
 export const acmeProgram = `/usr/local/lib/${product}/acme`;
 
+/** What certbot's plugin reads for the DNS, where names are shown to be ours by it. */
+export const dnsCredentialsFile = `${gatewayFolder}/dns.credentials`;
+
 /**
  * The certificate of a gateway with its key: a given one, or the one by ACME. certbot never
  * touches a given one.

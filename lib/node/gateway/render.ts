@@ -3,7 +3,7 @@ import { basename } from 'node:path/posix';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { filledTemplate, haproxyTemplate, judgingScript } from '../server/haproxy-files.ts';
-import { challengePort } from '../variables/gateway.ts';
+import { challengePort, isChallengedByHttp } from '../variables/acme.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { connectionRules, requestRules } from './client-rules.ts';
@@ -151,8 +151,8 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     // is only in place.
     tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
     // Two years, as browsers' lists want it.
-    hsts: tls ? '    http-response set-header strict-transport-security max-age=63072000' : '',
-    acme: isAcme ? filledTemplate('gateway/acme.cfg', challenges) : '',
+    hsts: tls ? '    http-after-response set-header strict-transport-security max-age=63072000' : '',
+    acme: isChallengedByHttp(tls) ? filledTemplate('gateway/acme.cfg', challenges) : '',
     clients: clients ? `    tcp-request connection reject unless { src ${clients.join(' ')} }` : '',
     ...monitorRules(monitors),
     peers_port: String(gateway.peers),

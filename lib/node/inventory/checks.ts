@@ -6,8 +6,8 @@ import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { fieldsOf, keysOf } from '../../engine/text/keys.ts';
 import { didYouMean, suggest } from '../../engine/text/suggest.ts';
 import { overrideFaults } from '../render/overrides/overrides.ts';
+import { challengePort, isChallengedByHttp } from '../variables/acme.ts';
 import type { Fault } from '../variables/fault.ts';
-import { challengePort } from '../variables/gateway.ts';
 import { type Generation, generationNames, generations, tagOf } from '../variables/generation.ts';
 import { groups } from '../variables/groups.ts';
 import { choosesLayer1 } from '../variables/layer1.ts';
@@ -280,7 +280,7 @@ function portFaults({ hosts }: Deployment, { groups, connection, vars }: Host): 
     ...named('ports', Object.keys(vars.ports).filter(isUsed)),
     ...named('gateway', isGateway ? gatewayPorts : []),
   ];
-  const ofAcme = isGateway && vars.gateway.tls?.acme ? acmePorts : {};
+  const ofAcme = isGateway && isChallengedByHttp(vars.gateway.tls) ? acmePorts : {};
   const isMeasured = hosts.some(isMonitor) || vars.monitoring.scrape_from.length > 0;
   const taken: Record<number, string> = {
     ...(isMeasured && exporterPorts),

@@ -49,8 +49,13 @@ function ownServer({ hosts }: LoadedInventory<RawVariables>, address: string): s
   for (const { name, connection, groups, vars } of hosts) {
     const shared = vars.gateway.shared?.address.replace(/\/.*/, '');
     const names = groups.includes('gateway') ? [shared, ...(vars.gateway.tls?.names ?? [])] : [];
-    if (names.includes(address)) return 'an address of these gateways';
+    if (names.some((own) => own === address || isOfDomain(address, own)))
+      return 'an address of these gateways';
     if (connection.address === address) return `${name} of this inventory`;
   }
   return undefined;
 }
+
+/** Whether `*.example.com` has a name. */
+const isOfDomain = (name: string, own: string | undefined) =>
+  own?.startsWith('*.') === true && name.replace(/^[^.]+/, '*') === own;

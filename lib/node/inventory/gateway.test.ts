@@ -27,9 +27,15 @@ async function problemsOf(changes: Changes): Promise<string[]> {
 }
 
 beforeAll(() => {
+  process.env.DNS_TOKEN = 'dop_v1-token';
+  process.env.DNS_SECRET = 'c2VjcmV0LW9mLXRoZS1rZXk=';
+  process.env.DNS_LINES = 'token, with "marks"';
+  process.env.DNS_USER = '{"type": "authorized_user"}';
+  process.env.DNS_PART = '{"type": "service_account", "project_id": "p"}';
   process.env.GATEWAY_KEY = 'k'.repeat(32);
   process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
   process.env.GATEWAY_CIRCLE = 'http://10.0.0.2:8123/';
+  process.env.GATEWAY_NAME = 'https://rpc.b.example/';
   process.env.GATEWAY_SHARED = 'http://10.0.0.9:8123/';
   process.env.GATEWAY_SHORT = 'k'.repeat(19);
   process.env.GATEWAY_OTHER = `${'k'.repeat(32)}?`;
@@ -226,6 +232,24 @@ test.each<[string, Changes, string[]]>([
     ],
   ],
   [
+    'a fallback that is one of all names of the gateways',
+    [
+      [
+        ['vars', 'gateway'],
+        {
+          fallback: 'env:GATEWAY_NAME',
+          tls: {
+            acme: { email: 'a@b.example', dns: { linode: { key: 'env:DNS_TOKEN' } } },
+            names: ['*.b.example'],
+          },
+        },
+      ],
+    ],
+    [
+      'gateway.fallback is an address of these gateways, which cannot answer in place of itself (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
     'a fallback that is the address of the gateways',
     [
       [
@@ -254,6 +278,69 @@ test.each<[string, Changes, string[]]>([
     [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['b.example', '10.0.0.9'] } }]],
     ['gateway.tls.names: 10.0.0.9 is an address, and certbot gets certificates for names alone'],
   ],
+  [
+    'all names of a domain without the DNS',
+    [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['*.b.example'] } }]],
+    [
+      'gateway.tls.names: *.b.example is all names of a domain, for which an ACME server asks the DNS alone (name in gateway.tls.acme.dns who has the domain, or name each of the names)',
+    ],
+  ],
+  ...(
+    [
+      [
+        { godaddy: { token: 'env:DNS_TOKEN' } },
+        'unknown key gateway.tls.acme.dns.godaddy (known are rfc2136, cloudflare, route53, google, digitalocean, ovh, linode, dnsimple, gehirn, sakuracloud)',
+      ],
+      [
+        { propagation_seconds: 9 },
+        'gateway.tls.acme.dns has nobody, and needs one who has the domain (one of rfc2136, cloudflare, route53, google, digitalocean, ovh, linode, dnsimple, gehirn, sakuracloud)',
+      ],
+      [
+        { linode: { key: 'env:DNS_TOKEN' }, dnsimple: { token: 'env:DNS_TOKEN' } },
+        'gateway.tls.acme.dns has linode and dnsimple, and needs one who has the domain (one of rfc2136, cloudflare, route53, google, digitalocean, ovh, linode, dnsimple, gehirn, sakuracloud)',
+      ],
+      [
+        { route53: { access_key: 'env:DNS_TOKEN', secret_key: 'env:DNS_TOKEN' }, propagation_seconds: 9 },
+        'gateway.tls.acme.dns.propagation_seconds has no use: Route 53 says itself when it is ready (leave it out)',
+      ],
+      [
+        { rfc2136: { server: 'ns.b.example', name: 'acme.', secret: 'env:DNS_SECRET' } },
+        'gateway.tls.acme.dns.rfc2136.server must be an IP address: certbot takes no name here',
+      ],
+      [
+        { rfc2136: { server: '192.0.2.53', name: 'acme key', secret: 'env:DNS_SECRET' } },
+        'gateway.tls.acme.dns.rfc2136.name must be the name of a key, such as acme.',
+      ],
+      [
+        { rfc2136: { server: '192.0.2.53', name: 'acme.', secret: 'env:DNS_TOKEN' } },
+        'gateway.tls.acme.dns.rfc2136.secret (from environment variable DNS_TOKEN) has a character that is not allowed: it is base64 (copy what tsig-keygen prints as secret, without its quotes)',
+      ],
+      [
+        { cloudflare: { api_token: 'env:DNS_LINES' } },
+        'gateway.tls.acme.dns.cloudflare.api_token (from environment variable DNS_LINES) has a character that is not allowed: only A-Z a-z 0-9 + / = _ . ~ - are in a key or a token (copy it again as the provider shows it)',
+      ],
+      [
+        { google: { account: `cmd:printf 'a\\0b'` } },
+        "gateway.tls.acme.dns.google.account (from the command printf 'a\\0b') has a character that is not allowed: it is JSON (make a key of type JSON for the service account, and take its file as it is)",
+      ],
+      [
+        { google: { account: 'env:DNS_TOKEN' } },
+        'gateway.tls.acme.dns.google.account is not JSON (make a key of type JSON for the service account, and take its file as it is)',
+      ],
+      [
+        { google: { account: 'env:DNS_USER' } },
+        'gateway.tls.acme.dns.google.account is not of a service account (make a key of type JSON for the service account, and take its file as it is)',
+      ],
+      [
+        { google: { account: 'env:DNS_PART' } },
+        'gateway.tls.acme.dns.google.account has no private_key_id, private_key, client_email, client_id (make a key of type JSON for the service account, and take its file as it is)',
+      ],
+    ] as const
+  ).map(([dns, problem]): [string, Changes, string[]] => [
+    `access to the DNS: ${problem.slice(0, 60)}`,
+    [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example', dns }, names: ['*.b.example'] } }]],
+    [problem],
+  ]),
   [
     'a contact that is no address',
     [[['vars', 'gateway'], { tls: { acme: { email: 'ops' }, names: ['b.example'] } }]],
@@ -336,7 +423,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
         '-subj',
         '/CN=rpc.example',
       ],
-      ...['-addext', 'subjectAltName=DNS:rpc.example,IP:10.0.0.9'],
+      ...['-addext', 'subjectAltName=DNS:rpc.example,DNS:*.rpc.example,IP:10.0.0.9'],
       ...['-keyout', `${name}.key`, '-out', `${name}.pem`, ...days],
     );
 
@@ -361,7 +448,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   test('a certificate with its key and names is taken, for the gateways alone', async () => {
     const inventory = await labDeployment([
       ...gateways,
-      ...tls('good.pem', 'good.key', ['rpc.example', '10.0.0.9']),
+      ...tls('good.pem', 'good.key', ['rpc.example', '*.rpc.example', '10.0.0.9']),
     ]);
     const { hosts } = await loadDeployment(inventory);
     const has = hosts.map(({ name, vars: { gateway } }) => {
@@ -379,6 +466,13 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
   });
 
   test.each([
+    [
+      'all names of another domain',
+      'good.pem',
+      'good.key',
+      ['*.example'],
+      /^gateway\.tls\.names: .*good\.pem is not for \*\.example \(the certificate is for DNS:rpc\.example, DNS:\*\.rpc\.example/,
+    ],
     [
       'another key',
       'good.pem',
@@ -405,7 +499,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
       'good.pem',
       'good.key',
       ['rpc.other'],
-      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(the certificate is for DNS:rpc\.example, IP Address:10\.0\.0\.9\)$/,
+      /^gateway\.tls\.names: .*good\.pem is not for rpc\.other \(the certificate is for DNS:rpc\.example, DNS:\*\.rpc\.example, IP Address:10\.0\.0\.9\)$/,
     ],
     [
       'expired',

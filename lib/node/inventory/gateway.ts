@@ -10,8 +10,10 @@ import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { errorCode } from '../../engine/text/error-code.ts';
 import { fitsInOrder } from '../../engine/text/glob.ts';
+import { domainOf } from '../variables/acme.ts';
 import type { Fault } from '../variables/fault.ts';
 import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
+import { readDnsAccess } from './dns-access.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
 type Host = InventoryHost<RawVariables>;
@@ -173,11 +175,25 @@ export async function readCertificate(
     problems.push(new Problem(what, { where: placeOf() }));
     return undefined;
   }
-  const address = names.find((name) => isIP(name) !== 0);
-  if (address === undefined) return { acme, names };
-  const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
-  problems.push(new Problem(what, { where: placeOf('names') }));
-  return undefined;
+  const refused = acmeNameProblem(names, acme.dns !== undefined);
+  if (refused !== undefined)
+    problems.push(new Problem(refused.what, { where: placeOf('names'), hint: refused.hint }));
+  const dns = acme.dns && (await readDnsAccess(inventory, placeOf, acme.dns, problems));
+  if (refused !== undefined || (acme.dns && !dns)) return undefined;
+  return { acme: { email: acme.email, directory: acme.directory, ...(dns && { dns }) }, names };
+}
+
+/** Why an ACME server issues no certificate for one of the names. */
+function acmeNameProblem(names: readonly string[], byDns: boolean) {
+  const address = names.find((name) => isIP(domainOf(name)) !== 0);
+  if (address !== undefined) {
+    const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
+    return { what };
+  }
+  const wildcard = byDns ? undefined : names.find((name) => name !== domainOf(name));
+  if (wildcard === undefined) return undefined;
+  const what = `gateway.tls.names: ${wildcard} is all names of a domain, for which an ACME server asks the DNS alone`;
+  return { what, hint: 'name in gateway.tls.acme.dns who has the domain, or name each of the names' };
 }
 
 type Tls = NonNullable<RawVariables['gateway']['tls']>;
@@ -252,7 +268,10 @@ function keyProblems(leaf: X509Certificate, key: Secret, where: Problem['where']
 }
 
 function nameProblems(leaf: X509Certificate, name: string, where: Problem['where'], file: string): Problem[] {
-  if ((isIP(name) ? leaf.checkIP(name) : leaf.checkHost(name)) !== undefined) return [];
+  const isForAll = name !== domainOf(name);
+  // OpenSSL compares all names of a domain with any of them.
+  const one = isForAll ? name.replace('*', 'any') : name;
+  if ((isIP(name) ? leaf.checkIP(name) : leaf.checkHost(one)) !== undefined) return [];
   const has = (leaf.subjectAltName ?? leaf.subject).replaceAll('\n', ', ');
   return [
     new Problem(`gateway.tls.names: ${file} is not for ${name}`, {

@@ -157,6 +157,22 @@ test('clients reach the gateways by the shared address, or by their own, and so 
   expect(shared.modules['10.0.0.9']?.http).toMatchObject({ tls_config: { server_name: 'rpc.example.com' } });
 });
 
+test.each([
+  [['*.b.example.com', 'a.example.com'], 'a.example.com'],
+  [['*.b.example.com'], 'rpc.b.example.com'],
+])('with all names of a domain, %s, the monitor asks for a single one', async (names, server_name) => {
+  process.env.DNS_TOKEN = 'token';
+  const acme = { email: 'ops@example.com', dns: { linode: { key: 'env:DNS_TOKEN' } } };
+  const changes = [
+    ownMonitor,
+    [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }],
+    [['vars', 'gateway'], { tls: { acme, names } }],
+  ] as const;
+  const { hosts } = await contextOf({ changes, group: 'monitor' });
+  const { modules } = JSON.parse(proberFile(hosts)) as { modules: Record<string, { http: object }> };
+  expect(modules['gw-1']?.http).toMatchObject({ tls_config: { server_name } });
+});
+
 test('without gateways the monitor has no prober', async () => {
   const found = names(await monitor.resources(await contextOf({ changes: [ownMonitor], group: 'monitor' })));
   expect(found.filter((name) => /blackbox/.test(name))).toEqual([]);

@@ -2,7 +2,7 @@ import type { Access } from '../../engine/resource/network/packet-filter.ts';
 import type { PublishedPort } from '../render/compose-ports.ts';
 import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
-import { challengePort } from '../variables/gateway.ts';
+import { challengePort, isChallengedByHttp } from '../variables/acme.ts';
 import { addressesOf, readersOf } from '../variables/hosts.ts';
 import { choosesLayer1 } from '../variables/layer1.ts';
 import {
@@ -119,7 +119,7 @@ function gateway({ host, vars, hosts }: RenderContext): Access[] {
   const speakers = others.map(({ connection }) => connection.address);
   return [
     { name: 'CLIENTS', ports: [tcp(http), tcp(websocket)], sources: clients },
-    ...(tls && 'acme' in tls
+    ...(isChallengedByHttp(tls)
       ? [{ name: 'CHALLENGES', ports: [tcp(challengePort)], sources: everybody }]
       : []),
     { name: 'FLEET', ports: [tcp(metrics)], sources: watchers },

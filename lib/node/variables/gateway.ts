@@ -7,7 +7,17 @@ import {
 } from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
+import { acme, domainOf } from './acme.ts';
 import * as types from './value-types.ts';
+
+/** A host name or an address, or the names of a domain (RFC 6125, section 6.4.3). */
+const clientName = z
+  .string()
+  .check(({ value, issues }) => {
+    for (const { message } of addressSchema.safeParse(domainOf(value)).error?.issues ?? [])
+      issues.push({ code: 'custom', input: value, message });
+  })
+  .meta({ title: 'host name or IP address' });
 
 /** The certificate for clients: a file with its key, or one by ACME. */
 const tls = z.strictObject({
@@ -20,25 +30,17 @@ const tls = z.strictObject({
       'File with the certificate and those of its issuers, in PEM, relative to the file that names it',
     ),
   key: secretReferenceSchema.optional().describe(`Where its private key is, in PEM: ${secretReferenceKinds}`),
-  acme: z
-    .strictObject({
-      email: matching(/^[\w.+-]+@[\w.-]+$/, 'must be an email address', 'email address').describe(
-        "Contact of the account there; a deploy accepts the server's terms of service in its name",
-      ),
-      directory: types.url
-        .default('https://acme-v02.api.letsencrypt.org/directory')
-        .describe(
-          "Directory of the ACME server; the gateways' own list of certificate authorities has to have its issuer",
-        ),
-    })
+  acme: acme
     .optional()
     .describe(
-      'In place of certificate and key: certbot on each gateway gets a certificate by ACME (HTTP-01), and renews it',
+      'In place of certificate and key: certbot on each gateway gets a certificate by ACME, and renews it',
     ),
   names: z
-    .array(addressSchema)
+    .array(clientName)
     .min(1)
-    .describe('Names by which clients reach the gateways: the certificate has to have them'),
+    .describe(
+      'Names by which clients reach the gateways: the certificate has to have them. *.example.com is all names of that domain',
+    ),
 });
 
 const shared = z.strictObject({
@@ -130,9 +132,6 @@ const key = z.strictObject({
 
 /** HAProxy's table of keys has room for more. */
 const mostKeys = 10_000;
-
-/** Where an ACME server asks for the answer to its challenge (RFC 8555, section 8.3). */
-export const challengePort = 80;
 
 /** Variables of the hosts in group `gateway`. */
 export const gatewaySchema = {

@@ -5,7 +5,7 @@ const references: readonly RegExp[] = [
   /^credentials\.(state|pool|prover)\.password$/,
   /^(backup|replica)\.password$/,
   /^tls\.key$/,
-  /^gateway\.(tls\.key|fallback|keys\..*\.key)$/,
+  /^gateway\.(tls\.key|tls\.acme\.dns\..*|fallback|keys\..*\.key)$/,
   /^snapshot\.s3\.(access_key|secret_key|session_token)$/,
   // The monitor alone needs their secrets.
   /^monitoring\.receivers\./,

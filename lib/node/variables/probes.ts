@@ -1,4 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { domainOf } from './acme.ts';
 import type { Variables } from './variables.ts';
 
 /** An address at which clients reach the gateways. */
@@ -27,10 +28,14 @@ export function probesOf(hosts: readonly InventoryHost<Variables>[]): Probe[] {
       instance: shared ? address : host.name,
       group: 'gateway',
       url: `${tls ? 'https' : 'http'}://${authority}`,
-      serverName: tls?.names[0],
+      serverName: tls && nameOf(tls.names),
       certificate: tls && 'certificate' in tls ? tls.certificate : undefined,
     };
     return [[probe.instance, probe] as const];
   });
   return [...new Map(found).values()];
 }
+
+/** A single name where there is one; otherwise one of those of a domain. */
+const nameOf = (names: readonly string[]) =>
+  names.find((name) => name === domainOf(name)) ?? names[0]?.replace('*', 'rpc');

@@ -4,6 +4,7 @@ import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts
 import { mostDownloadConnections } from '../../engine/resource/download/download-script.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { fieldsOf } from '../../engine/text/keys.ts';
+import type { DnsAccess } from './acme.ts';
 import { backupSchema } from './backup.ts';
 import { gatewaySchema } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
@@ -212,7 +213,7 @@ const snapshot = z
 /**
  * Variables of a deployment: for all hosts under `vars`, overridden for one host under its own
  * `vars`. The unit of a number is in its description, which is also in the JSON Schema and in the
- * tables of docs/node-variables.md and docs/host-variables.md.
+ * tables of docs/node-variables.md, docs/host-variables.md and docs/gateway-variables.md.
  */
 export const variablesSchema = z.strictObject({
   generation: z.enum(generationNames).default('current').describe('Generation of configuration and images'),
@@ -523,7 +524,14 @@ export interface ApiKey extends Omit<RawVariables['gateway']['keys'][string], 'k
 
 /** A certificate that each gateway gets by ACME. */
 export interface AcmeCertificate {
-  readonly acme: { readonly email: string; readonly directory: string };
+  readonly acme: {
+    /** Contact of the account. */
+    readonly email: string;
+    /** Web address of the ACME server's directory. */
+    readonly directory: string;
+    /** Set where it is shown by the DNS that the names are ours. */
+    readonly dns?: DnsAccess;
+  };
   readonly names: readonly string[];
 }
 
