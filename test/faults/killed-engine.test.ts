@@ -4,6 +4,7 @@ import { containersOutliveEngine } from '../../lib/engine/resource/docker/kept-c
 import { jsonFile } from '../../lib/engine/resource/file/json-file.ts';
 import { ok } from '../../lib/engine/resource/resource.ts';
 import { packages } from '../../lib/engine/resource/system/packages.ts';
+import { service } from '../../lib/engine/resource/system/service.ts';
 import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { type ScratchHost, scratchHost } from '../kinds/scratch.ts';
@@ -117,6 +118,8 @@ describe('The Docker engine is killed', () => {
     const before = await started();
     await applyDrift(host, outlive);
     expect(await outlive.check(host)).toEqual(ok);
+    // Nothing of it needs a restart of the engine.
+    expect(await service('docker', [settings]).check(host)).toEqual(ok);
     await host.run`sh -c ${killEngine}`;
     await until('docker info', 'the engine answers');
     expect(await started()).toBe(before);

@@ -31,6 +31,16 @@ test('every event of a run is read back', () => {
   expect(events).toHaveLength(all.length);
 });
 
+test('a record of the version before is read whole', () => {
+  const events = readRecord(new URL('testdata/record-fb38ac533be7.ndjson', import.meta.url).pathname);
+  expect(events).toHaveLength(9);
+  expect(events[0]).toMatchObject({ type: 'run-started', playbook: 'operators', hosts: ['db-1'] });
+  expect(events.at(-1)).toMatchObject({
+    type: 'run-finished',
+    hosts: [{ host: 'db-1', counts: { changed: 2 } }],
+  });
+});
+
 test('an incomplete last line is left out, a complete one without its line break is read', () => {
   const text = recordText(killedRun());
   const all = killedRun().length;

@@ -6,6 +6,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import { thisMachine } from '../inventory/testing/this-machine.ts';
 import { describeProblem, type Problem } from '../problem/problem.ts';
 import { Secret } from '../secret/secret.ts';
+import { programVersion } from './lock/lock-holder.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import { changesOf, loadPlan, makePlan, refuseOtherInventory, refuseStale, savePlan } from './saved-plan.ts';
 
@@ -71,6 +72,18 @@ test('a plan is saved with mode 0600 and without secrets, and read back unchange
     { host: 'h', tasks: [expect.objectContaining({ resource: 'a', note: 'was [secret]' })] },
   ]);
   expect(read.made).toBe('2024-01-01T00:00:00.000Z');
+});
+
+test('a plan of the version before is read, and refused with a sentence about the versions', async () => {
+  const file = new URL('testdata/plan-fb38ac533be7.json', import.meta.url).pathname;
+  const plan = await loadPlan(file);
+  expect(plan).toMatchObject({ playbook: 'operators', inventory: { name: 'testnet' } });
+  const inventory = { ...inventoryOf(), name: 'testnet' };
+  const reads = `and this is ${programVersion()}: it reads the inventory testnet in its own way`;
+  const made = `of the program made this plan (2026-11-26T19:00:24.992Z), ${reads}`;
+  expect(refusal(plan, [], inventory)).toBe(`an earlier version ${made}`);
+  expect(refusal({ ...plan, version: '0.0.9' }, [], inventory)).toBe(`version 0.0.9 ${made}`);
+  expect(refusal({ ...plan, version: programVersion() }, [], inventory)).toContain('testnet has changed');
 });
 
 test('a file that is not a plan is reported', async () => {

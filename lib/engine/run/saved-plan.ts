@@ -9,6 +9,7 @@ import { Problem, Problems } from '../problem/problem.ts';
 import { redact, Secret } from '../secret/secret.ts';
 import { parseJson } from '../text/parse-json.ts';
 import type { Task } from './events.ts';
+import { programVersion } from './lock/lock-holder.ts';
 import type { HostPlan, Planned } from './plan.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -54,6 +55,8 @@ const task = z.strictObject({
 
 const schema = z.strictObject({
   format: z.literal(2),
+  /** Of the program that made it. Left out by a program of before there was this field. */
+  version: z.string().optional(),
   made: z.iso.datetime(),
   playbook: z.string(),
   /** `file` is a name or an absolute path: it is found from every working directory. */
@@ -97,6 +100,7 @@ export function makePlan(
   const key = contentKey(inventory, salt);
   return {
     format: 2,
+    version: programVersion(),
     made: new Date(now).toISOString(),
     playbook,
     inventory: {
@@ -262,12 +266,19 @@ export function changesOf(
  */
 export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unknown>): void {
   if (fingerprint(inventory, plan.inventory.salt) === plan.inventory.hash) return;
-  const { name } = plan.inventory;
-  const what =
-    name === inventory.name
-      ? `the inventory ${name} has changed since the plan was made (${plan.made})`
-      : `this is a plan of the inventory ${name}, and ${inventory.name} is another one`;
-  throw new Problem(what, { hint: 'make a new plan: --check --out FILE' });
+  throw new Problem(otherInventory(plan, inventory), { hint: 'make a new plan: --check --out FILE' });
+}
+
+/** A version reads an inventory with its own variables, so the same file may be another inventory. */
+function otherInventory(
+  { version, made, inventory: { name } }: SavedPlan,
+  { name: other }: Inventory<unknown>,
+) {
+  if (name !== other) return `this is a plan of the inventory ${name}, and ${other} is another one`;
+  const now = programVersion();
+  if (version === now) return `the inventory ${name} has changed since the plan was made (${made})`;
+  const by = version === undefined ? 'an earlier version' : `version ${version}`;
+  return `${by} of the program made this plan (${made}), and this is ${now}: it reads the inventory ${name} in its own way`;
 }
 
 /**

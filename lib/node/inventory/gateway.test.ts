@@ -206,6 +206,16 @@ test.each<[string, Changes, string[]]>([
     ],
   ],
   [
+    'keys of the version before, and one that never was',
+    [[['vars', 'gateway'], { client_requests: 100, client_connections: 10, batch_requests: 5, request: 1 }]],
+    [
+      'unknown key gateway.client_requests (it is gateway.clients.requests now)',
+      'unknown key gateway.client_connections (it is gateway.clients.connections now)',
+      'unknown key gateway.batch_requests (it is gateway.clients.batch now)',
+      expect.stringContaining('unknown key gateway.request (known: '),
+    ],
+  ],
+  [
     'a key whose owner has no name',
     [[['vars', 'gateway'], { keys: { 'a b': { key: 'env:GATEWAY_KEY' } } }]],
     [expect.stringContaining(' must be a name of letters, digits and _ . -')],

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Reader } from '../../engine/host/host.ts';
 import { describeProblem } from '../../engine/problem/problem.ts';
@@ -271,4 +272,28 @@ test('releases are read newest first, with who made them', async () => {
     },
     { number: 9, isCurrent: true, files: new Map(), images: [], migrations: 6, made: undefined },
   ]);
+});
+
+test('a release of the version before is read whole, with the version that made it', async () => {
+  const kept = (name: string) =>
+    readFileSync(new URL(`testdata/${name}-fb38ac533be7`, import.meta.url), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => `2/${name}:${line}`);
+  const host = fakeHost([[/grep/, [...kept('manifest'), ...kept('made')].join('\n')]], {
+    stat: async () => ({ ...rootsFile, type: 'link', target: '2' }),
+  });
+  const [release, ...others] = await readReleases(host);
+  expect(others).toEqual([]);
+  expect([...(release?.files.keys() ?? [])]).toEqual([
+    '/opt/rpc-node/docker-compose.yml',
+    '/opt/rpc-node/node.config.toml',
+    '/opt/rpc-node/prover.config.json',
+  ]);
+  expect(release?.images.map(({ container, name }) => `${container} ${name}`)).toEqual([
+    'pool-db 172.30.77.10:5000/postgres:15',
+    'prover 172.30.77.10:5000/prover:v6.0.2',
+    'json-rpc 172.30.77.10:5000/node:v3.1.0',
+  ]);
+  expect(release?.made).toMatchObject({ version: '0.1.0+14bf9c993ebd', inventory: 'testnet' });
 });

@@ -7,6 +7,7 @@ import {
 } from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
+import { didYouMean } from '../../engine/text/suggest.ts';
 import { acme, domainOf } from './acme.ts';
 import * as types from './value-types.ts';
 
@@ -189,3 +190,23 @@ export const gatewaySchema = {
     .describe('An address that moves from a dead gateway to another one, by keepalived (VRRP)'),
   tls: tls.optional().describe('TLS for clients; default: none'),
 };
+
+/** Where the value of a key of the version before is now. */
+const moved = new Map([
+  ['client_requests', 'clients.requests'],
+  ['client_connections', 'clients.connections'],
+  ['batch_requests', 'clients.batch'],
+]);
+
+/**
+ * What the operator reads about unknown keys: one hint in each line, for keys of the version before
+ * the new place.
+ */
+export function movedGatewayKeys(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'unrecognized_keys' || !issue.keys.some((key) => moved.has(key))) return undefined;
+  const hint = (key: string) => {
+    const now = moved.get(key);
+    return now === undefined ? didYouMean(key, Object.keys(gatewaySchema)) : `it is gateway.${now} now`;
+  };
+  return issue.keys.map(hint).join('\n');
+}

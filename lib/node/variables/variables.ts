@@ -6,7 +6,7 @@ import type { Secret } from '../../engine/secret/secret.ts';
 import { fieldsOf } from '../../engine/text/keys.ts';
 import type { DnsAccess } from './acme.ts';
 import { backupSchema } from './backup.ts';
-import { gatewaySchema } from './gateway.ts';
+import { gatewaySchema, movedGatewayKeys } from './gateway.ts';
 import { type Generation, generationNames, generations, postgresVersion } from './generation.ts';
 import type { PhysicalManifest } from './manifest.ts';
 import { monitoringShape } from './monitoring-schema.ts';
@@ -14,9 +14,9 @@ import { isOfStorage, orInStorage, type Storage, s3Schema } from './s3.ts';
 import * as types from './value-types.ts';
 
 /** A mapping in which every key has a default or is optional. */
-function section<S extends z.ZodRawShape>(description: string, shape: S) {
+function section<S extends z.ZodRawShape>(description: string, shape: S, params?: z.core.$ZodObjectParams) {
   return z
-    .strictObject(shape)
+    .strictObject(shape, params)
     .prefault({} as never)
     .describe(description);
 }
@@ -441,7 +441,9 @@ export const variablesSchema = z.strictObject({
     .describe(
       'For an RPC server behind gateways: heavy gives it the methods of `gateway.methods.heavy`, and nothing else',
     ),
-  gateway: section('The gateways in front of the RPC servers', gatewaySchema),
+  gateway: section('The gateways in front of the RPC servers', gatewaySchema, {
+    error: movedGatewayKeys,
+  }),
   tls: tls
     .optional()
     .describe(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeStep } from '../../host/step.ts';
-import { ok } from '../resource.ts';
-import { type Answer, fakeHost } from '../testing/fake-host.ts';
+import { fileChange, ok } from '../resource.ts';
+import { type Answer, fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { containersOutliveEngine } from './kept-containers.ts';
 
 const [outlive, advice] = containersOutliveEngine('any');
@@ -25,9 +25,38 @@ test('before the engine is installed, its folder is made, and it starts with the
   ]);
 });
 
+/** Of an engine that started after its settings were written last. Seconds since 1970. */
+const times = { written: 1_700_000_000.75, started: 1_700_000_100 };
+const unit = async () => ({ ...stoppedUnit, active: 'active', activeSince: times.started });
+
+test.each([
+  ['settings that it has read', times.written, 1_700_000_000],
+  ['no settings yet', undefined, times.started],
+])('an engine with %s gets this one by a reload: nothing asks for its restart', async (_, modified, kept) => {
+  const stat = async () => (modified === undefined ? undefined : { ...rootsFile, modified });
+  const read = async () => (modified === undefined ? undefined : Buffer.from('{}'));
+  const verdict = await outlive?.check(fakeHost([running], { read, stat, unit }));
+  if (verdict?.is !== 'drift' || !Array.isArray(verdict.change)) throw new Error('it is no change');
+  const steps = verdict.change.map(describeStep);
+  expect(steps.at(-2)).toMatch(/^systemctl reload docker\.service/);
+  expect(steps.at(-1)).toBe(`touch --date=@${kept} /etc/docker/daemon.json`);
+  expect(outlive?.changes?.(verdict.differences)).toEqual([]);
+  expect(verdict.differences.at(-1)?.what).toBe('/etc/docker/daemon.json content, read without a restart');
+});
+
+test('what else is new in the settings needs the restart, and the plan says so', async () => {
+  const stat = async () => ({ ...rootsFile, modified: times.started + 1 });
+  const verdict = await outlive?.check(
+    fakeHost([running], { read: async () => Buffer.from('{}'), stat, unit }),
+  );
+  if (verdict?.is !== 'drift' || !Array.isArray(verdict.change)) throw new Error('it is no change');
+  expect(verdict.change.map(describeStep).join('\n')).not.toContain('touch');
+  expect(outlive?.changes?.(verdict.differences)).toEqual([fileChange('/etc/docker/daemon.json')]);
+});
+
 test('an engine that runs reads the setting, also one that a former run has written', async () => {
   for (const daemon of ['{}', '{"live-restore": true}']) {
-    expect((await stepsOn([running], daemon)).at(-1)).toMatch(/^systemctl reload docker\.service/);
+    expect((await stepsOn([running], daemon)).join('\n')).toMatch(/^systemctl reload docker\.service/m);
   }
 });
 

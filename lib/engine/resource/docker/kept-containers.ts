@@ -126,10 +126,12 @@ function reasonAgainst({ isOn, flag }: Pick<LiveRestore, 'isOn' | 'flag'>, isSwa
 const settingIsMade: Resource = {
   name: key,
   async check(host) {
-    const [{ isRunning, isOn, flag, blocked }, inFile, folder] = await Promise.all([
+    const [{ isRunning, isOn, flag, blocked }, inFile, folder, file, unit] = await Promise.all([
       liveRestore(host),
       checkParts(host, [[`${settings} `, jsonFile(settings, { [key]: true })]]),
       host.stat(dirname(settings)),
+      host.stat(settings),
+      host.unit('docker.service'),
     ]);
     // With a setting both on the command line and in the file the engine does not start.
     if (blocked !== undefined || flag !== '') return ok;
@@ -140,9 +142,22 @@ const settingIsMade: Resource = {
     // Before the engine is installed.
     const made = folder ? [] : [makeDirectory(dirname(settings))];
     const steps = [...made, ...inFile.steps.flat(), ...(isRunning ? [reload] : [])];
-    return drift(inFile.differences, inFile.refusal ?? steps);
+    const read = file?.modified ?? unit.activeSince;
+    // What else is new in the file may need the restart.
+    if (!isRunning || read > unit.activeSince) return drift(inFile.differences, inFile.refusal ?? steps);
+    const byReload = inFile.differences.map((each) => ({ ...each, what: `${each.what}${withoutRestart}` }));
+    return drift(
+      byReload,
+      inFile.refusal ?? [...steps, command`touch --date=@${Math.floor(read)} ${settings}`],
+    );
   },
 };
+
+/**
+ * Ends the difference of settings that a reload is enough for. Their file keeps the time that it
+ * had: one that is newer than the engine's start asks for a restart.
+ */
+const withoutRestart = ', read without a restart';
 
 /** The engine reads its settings, and says that it has. */
 const reload = command`
