@@ -111,10 +111,10 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
   program('docker', dockerOf(folder));
   program('cut-backup', template('cut-backup.py'));
-  program('base-backup', template('cut-base.sh') + template('base-backup.sh'));
+  program('base-backup', template('as-user.sh') + template('cut-base.sh') + template('base-backup.sh'));
   program(
     'recovery',
-    ['unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
+    ['as-user', 'unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
   );
   const settings = shellSettings({
     REPOSITORY: repository,
