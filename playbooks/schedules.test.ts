@@ -10,7 +10,9 @@ import { allSchedules } from '../test/kinds/schedules.ts';
 function callsInSources(): number {
   const root = new URL('../', import.meta.url);
   const files = ['roles', 'lib/node'].flatMap((folder) =>
-    readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(folder, name),
+    ),
   );
   const sources = files.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   const calls = (name: string) => readFileSync(new URL(name, root), 'utf8').match(/\bschedule\(/g) ?? [];

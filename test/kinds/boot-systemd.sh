@@ -35,4 +35,6 @@ cd "$root"
 pivot_root . .outside
 umount -l /.outside
 rmdir /.outside
+# As systemd does where it starts a machine. In a container it leaves that to whoever made it.
+mount --make-rshared /
 exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --unit=basic.target --log-target=console </dev/null

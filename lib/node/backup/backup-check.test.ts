@@ -64,7 +64,10 @@ function check({
   program('barman', barman === '' ? ':' : `echo '${barman}'; exit 2`);
   // This machine may have no such user.
   program('id', 'echo 0');
-  program('setpriv', `while [ "$1" != -- ] && [ "$1" != sh ]; do shift; done; [ "$1" = sh ] || shift; exec "$@"`);
+  program(
+    'setpriv',
+    `while [ "$1" != -- ] && [ "$1" != sh ]; do shift; done; [ "$1" = sh ] || shift; exec "$@"`,
+  );
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
   if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);
   for (const [name, hours] of Object.entries(hoursAgo)) {

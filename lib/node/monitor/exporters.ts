@@ -78,7 +78,7 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
       command: `${library}/node-metrics ${settings}`,
       description: 'Metrics of the RPC node for Prometheus',
       writes: [metricsState, textfiles],
-      needs: ['network', 'docker', 'systemd', 'users', 'disks', 'processes'],
+      needs: ['network', 'docker', 'systemd', 'disks', 'processes'],
     }),
   ];
 }

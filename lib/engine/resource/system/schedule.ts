@@ -31,8 +31,7 @@ export interface Schedule {
  * - `users`: acting as another user by setpriv. runuser and sudo also set limits, which fails
  * - `disks`: reading block devices (blkid)
  * - `processes`: what belongs to the processes of others, as in /proc/PID/root
- * - `code`: a run time such as Node.js, which writes code before it runs it, sets its limits, and
- *   reads of the machine in /proc
+ * - `code`: a run time such as Node.js, which writes code before it runs it, and sets its limits
  */
 export type Need = 'network' | 'docker' | 'systemd' | 'users' | 'disks' | 'processes' | 'code';
 
@@ -69,7 +68,7 @@ const without: Readonly<Record<Need, readonly string[]>> = {
   users: ['SystemCallFilter=~@setuid'],
   disks: ['PrivateDevices=yes'],
   processes: ['ProtectProc=invisible'],
-  code: ['MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@resources', 'ProcSubset=pid'],
+  code: ['MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@resources'],
 };
 
 /** The capabilities of root that a command keeps with a need. */
