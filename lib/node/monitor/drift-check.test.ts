@@ -15,6 +15,7 @@ import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { eventLine } from '../../engine/output/event-json.ts';
 import { describeProblem } from '../../engine/problem/problem.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import type { HostSummary } from '../../engine/run/events.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
@@ -122,6 +123,17 @@ test('the timer runs it as the inventory says, and an inventory that says nothin
   ]);
   const resources = driftCheck(await loadDeployment(path), '/home/checker/key');
   expect(resources.map(({ name }) => name)).toContain('schedule rpc-node-drift-lab');
+  const unit = async (inventory: Parameters<typeof driftCheck>[0]) => {
+    const schedule = driftCheck(inventory).find(({ name }) => name.startsWith('schedule '));
+    return JSON.stringify(await schedule?.check(fakeHost([])));
+  };
+  const loaded = await loadDeployment(path);
+  expect(await unit(loaded)).toContain('ProtectSystem=strict');
+  // A check of the controller itself would judge the sandbox.
+  const [first, ...rest] = loaded.hosts;
+  if (!first) throw new Error('no host');
+  const here = { ...first, connection: { ...first.connection, type: 'local' as const } };
+  expect(await unit({ ...loaded, hosts: [here, ...rest] })).not.toContain('ProtectSystem');
   const spaced = { ...(await loadDeployment(path)), name: 'd r' };
   expect(() => driftCheck(spaced)).toThrow('the inventory "d r" cannot name a timer');
   const without = await loadDeployment(await labDeployment());
