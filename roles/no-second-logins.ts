@@ -1,9 +1,6 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { poolDatabase, stateDatabase } from '../lib/node/databases/databases.ts';
-import {
-  formerPasswordsAreGone,
-  temporaryLoginsAreGone,
-} from '../lib/node/databases/temporary-login.ts';
+import { formerPasswordsAreGone, temporaryLoginsAreGone } from '../lib/node/databases/temporary-login.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**

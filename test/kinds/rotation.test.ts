@@ -401,7 +401,10 @@ test('second logins that rotate --done left over are dropped by a later deploy, 
   const done = await contexts(wanted);
   seen.length = 0;
   // A run that leaves a server out knows nothing of its programs.
-  const limited = { ...(done.get('db-1') as Context<Variables>), includes: (host: string) => host !== 'rpc-1' };
+  const limited = {
+    ...(done.get('db-1') as Context<Variables>),
+    includes: (host: string) => host !== 'rpc-1',
+  };
   for (const resource of await noSecondLogins.resources(limited)) await make(db, resource);
   expect(seen).toEqual([]);
   // An operator's session.
@@ -417,7 +420,10 @@ test('second logins that rotate --done left over are dropped by a later deploy, 
     'rpc-1 pool database have no second login',
   ]);
   session.kill();
-  databases.state.sql('postgres', "select pg_terminate_backend(pid) from pg_stat_activity where usename ~ '_next$'");
+  databases.state.sql(
+    'postgres',
+    "select pg_terminate_backend(pid) from pg_stat_activity where usename ~ '_next$'",
+  );
   while (isUsed() !== '0') await delay(50);
   await deploy(done);
   expect(left('state')).toBe('');

@@ -21,7 +21,10 @@ test.each([
     "printf '\\033[31m╷\\033[0m\\n\\033[31m│\\033[0m \\033[1mError: \\033[0mNo outputs found\\n│ \\n╵\\n' >&2; exit 1",
     'ended with 1: Error: No outputs found',
   ],
-  ["printf '\\nWarning: old state\\nError: locked by eve\\n' >&2; exit 1", 'ended with 1: Error: locked by eve'],
+  [
+    "printf '\\nWarning: old state\\nError: locked by eve\\n' >&2; exit 1",
+    'ended with 1: Error: locked by eve',
+  ],
   ['echo Warning: all is lost >&2; exit 1', 'ended with 1: Warning: all is lost'],
   ['kill -TERM $$', 'was ended by SIGTERM'],
   ['yes', 'prints more than 100 bytes'],

@@ -62,7 +62,10 @@ test('what a command needs is of a sandbox, which begins with what it may change
 });
 
 test.each([
-  [[], ['PrivateNetwork=yes', 'PrivateDevices=yes', 'MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@setuid']],
+  [
+    [],
+    ['PrivateNetwork=yes', 'PrivateDevices=yes', 'MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@setuid'],
+  ],
   [['network'], ['RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK', 'PrivateDevices=yes']],
   [['disks'], ['DeviceAllow=block-* r', 'PrivateNetwork=yes']],
   [['users'], ['CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_FOWNER CAP_SETUID CAP_SETGID']],
