@@ -56,7 +56,7 @@ function program(cwd: string, ...words: readonly string[]) {
 }
 
 test.each(['', 'templates/project/'])(
-  'npm and pnpm run no install script, here and in a new project: %s',
+  'npm, pnpm and bun run no install script, here and in a new project: %s',
   (place) => {
     const read = (file: string) => readFileSync(join(root, file), 'utf8');
     const lock: { readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>> } =
@@ -66,9 +66,22 @@ test.each(['', 'templates/project/'])(
       .map(([path]) => path.replace(/^.*node_modules\//, ''));
     const refused = Object.fromEntries(names.map((name) => [name, false]));
     expect(JSON.parse(read(`${place}package.json`)).allowScripts).toEqual(refused);
-    expect(parse(read(`${place}pnpm-workspace.yaml`))).toEqual({ allowBuilds: refused });
+    expect(parse(read(`${place}pnpm-workspace.yaml`))).toEqual({ packages: ['.'], allowBuilds: refused });
+    expect(JSON.parse(read(`${place}package.json`)).trustedDependencies).toEqual([]);
   },
 );
+
+test('yarn runs no install script in a clone, and commands find packages in node_modules', () => {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8');
+  const { allowScripts, dependenciesMeta } = JSON.parse(read('package.json'));
+  expect(dependenciesMeta).toEqual(
+    Object.fromEntries(Object.keys(allowScripts).map((name) => [name, { built: false }])),
+  );
+  expect(parse(read('.yarnrc.yml'))).toEqual({ enableScripts: false, nodeLinker: 'node-modules' });
+  expect(read('.yarnrc')).toContain('--install.ignore-scripts true\n');
+  // pnpm 9 reads it from here.
+  expect(read('.npmrc')).toContain('ignore-scripts=true\n');
+});
 
 test('an installed package does not name the commit of the repository around it', async () => {
   execFileSync('git', ['init', '-q', folder]);

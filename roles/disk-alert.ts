@@ -30,6 +30,8 @@ export default role<Variables>('disk-alert', ({ vars, facts }) => {
       command: `${program} ${settings}`,
       description: 'Alerts when a disk of the RPC node fills up',
       writes: [diskAlertState],
+      // Its webhook.
+      needs: ['network'],
     }),
   ];
 });

@@ -45,7 +45,7 @@ gap=$(find "$folder/wals" "$folder/streaming" -type f -name '???????????????????
 [ -z "$gap" ] || problem "gap in the write-ahead log: $gap; make a base backup: barman backup state-db"
 
 # What the server says of the receiver: bytes that it lacks, and whether its slot still holds all that it needs.
-answer=$(runuser -u barman -- psql -XAtq "$connection" -c "
+answer=$(as_user barman psql -XAtq "$connection" -c "
   select coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), r.write_lsn))::bigint, -1),
     coalesce((select wal_status from pg_replication_slots where slot_name = 'barman'), 'absent')
   from pg_stat_replication r where r.usename = current_user and r.application_name = 'barman_receive_wal'" 2>&1)
@@ -62,7 +62,7 @@ elif [ "$behind" -gt $((behind_limit * 1048576)) ]; then
 fi
 [ "$slot" != lost ] || problem 'gap in the write-ahead log: the server dropped what was not received; drop its slot, and make a base backup'
 
-answer=$(runuser -u barman -- timeout 50 barman check --nagios state-db 2>&1) ||
+answer=$(as_user barman timeout 50 barman check --nagios state-db 2>&1) ||
   problem "barman check: $(printf '%s' "$answer" | sed 's/ | .*//' | tail -n 1)"
 
 # A drill that runs puts the result of the one before it aside.

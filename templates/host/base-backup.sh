@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes a base backup, as user barman, cuts it into compressed pieces, and verifies it. What is wrong with it is kept for backup-check.sh
-# until a later one is whole. The function of cut-base.sh is before this text.
+# until a later one is whole. The functions of as-user.sh and cut-base.sh are before this text.
 # Arguments: folder of the results, then options for barman backup. Settings: REPOSITORY, of RECOVERY_CONF or /etc/rpc-node/recovery.conf
 set -u
 # shellcheck source=/dev/null
@@ -8,7 +8,7 @@ set -u
 results=$1
 shift
 fail() { printf '%s\n' "$*" >&2; exit 1; }
-as_barman() { runuser -u barman -- "$@"; }
+as_barman() { as_user barman "$@"; }
 corrupt() {
   printf '%s\n' "$*" >"$results/verify-failed"
   fail "the backup is not what the server sent: $*"

@@ -15,7 +15,7 @@ events=$(mktemp) && out=$(mktemp) || exit 1
 trap 'rm -f "$events" "$out"' EXIT
 
 cd "$project" || exit 1
-runuser -u "$user" -- "$node" node_modules/zx/build/cli.js playbooks/deploy.mjs --inventory "$inventory" --check --json "$@" >"$events"
+as_user "$user" "$node" node_modules/zx/build/cli.js playbooks/deploy.mjs --inventory "$inventory" --check --json "$@" >"$events"
 code=$?
 finished=$(grep '"type":"run-finished"' "$events")
 ok=0

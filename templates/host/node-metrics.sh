@@ -9,6 +9,7 @@
 #   LAYER1       address of layer 1; empty: not asked. It is asked once a minute, because providers count requests
 #   PROVIDERS    where HAProxy on this host says which provider of layer 1 is used; empty or not set: there is one
 #   STATE_USER, STATE_DATABASE   of the state database
+#   PSQL         PostgreSQL's client
 #   REPLICA      not empty, if it is there: that database follows another one
 #   CERTIFICATES paths of certificates to watch
 #   FIREWALL     what the last look at the rules of the firewall has found
@@ -59,13 +60,17 @@ END
 
 hex() { printf '0x%x' "$1"; }
 
+# Asks the state database by the socket in its container, as a client there would, without the engine's work. Argument: the query.
+query() {
+  printf '%s\n' "$1" | timeout 10 "$PSQL" -h "/proc/$state_pid/root/run/postgresql" -p 5432 -XqAt -F ' ' \
+    -U "$STATE_USER" -d "$STATE_DATABASE" -f - 2>/dev/null
+}
+
 # A block of the state database: sets number, hash, made and written. Argument: a condition.
 stored() {
   number='' hash='' made='' written=''
   columns='block_num, block_hash, floor(extract(epoch from received_at)), floor(extract(epoch from created_at))'
-  # As docker exec does, without the engine's work.
-  row=$(timeout 10 nsenter -t "$state_pid" -m -u -i -n -p -- psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -c \
-    "select $columns from state.l2block where $1 order by block_num desc limit 1" 2>/dev/null) || return 1
+  row=$(query "select $columns from state.l2block where $1 order by block_num desc limit 1") || return 1
   # shellcheck disable=SC2086
   set -- $row
   [ $# -eq 4 ] || return 1
@@ -163,8 +168,7 @@ chain() {
 
 replica() {
   [ -n "${REPLICA-}" ] && [ -n "$state_pid" ] || return 0
-  row=$(timeout 10 nsenter -t "$state_pid" -m -u -i -n -p -- psql -XqAt -F ' ' -U "$STATE_USER" -d "$STATE_DATABASE" -f - <"$program/replica.sql" 2>/dev/null) ||
-    return 0
+  row=$(query "$(cat "$program/replica.sql")") || return 0
   # shellcheck disable=SC2086
   set -- $row
   [ $# -eq 5 ] || return 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Recovers both databases from the repository of backups, on the backup host. The functions of unpack-recovery.sh and
+# Recovers both databases from the repository of backups, on the backup host. The functions of as-user.sh, unpack-recovery.sh and
 # cut-base.sh are before this text.
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
@@ -39,7 +39,11 @@ fail() {
   printf '%s\n' "$*" >&2
   exit 1
 }
-as_barman() { runuser -u barman -- "$@"; }
+as_barman() { as_user barman "$@"; }
+# Runs a command outside of the sandbox of a schedule: the engine does not see what is mounted within it.
+outside() {
+  if [ -d /run/systemd/system ]; then systemd-run --quiet --wait --collect --pipe "$@"; else "$@"; fi
+}
 
 # Sets $backup to the newest whole base backup that ended before the time.
 choose_backup() {
@@ -212,7 +216,8 @@ drill() {
   place=/run/rpc-node-drill
   clean_up() {
     docker rm --force rpc-node-drill >/dev/null 2>&1
-    ! mountpoint -q "$place" || umount "$place"
+    # shellcheck disable=SC2016 # it is for the shell outside
+    outside sh -c '! mountpoint -q "$1" || umount "$1"' sh "$place"
   }
   clean_up
   trap 'clean_up; rm -rf "$folder" "$folder.offer"' EXIT
@@ -221,9 +226,9 @@ drill() {
   [ ! -e "$RESULTS/drill-passed" ] || mv "$RESULTS/drill-passed" "$RESULTS/drill-passed.before"
   copy
   # The folder around it is barman's, who could put a link there before the engine looks: what is here now gets a place of root's.
-  if ! (mkdir -p "$place" && cd -P "$folder/data" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$place"); then
+  # shellcheck disable=SC2016 # it is for the shell outside
+  outside sh -c 'mkdir -p "$1" && cd -P "$2/data" && [ "$(stat -c %U .)" = barman ] && mount --bind . "$1"' sh "$place" "$folder" ||
     fail "$folder is not barman's any more"
-  fi
   # Without connections until it has recovered: a standby would need as many as the real server.
   said=$(docker run --detach --name rpc-node-drill --pull "${PULL:-missing}" --network none --volume "$place:/var/lib/postgresql/data" "$IMAGE" \
     -c hot_standby=off 2>&1) || fail "the container does not start: $said"

@@ -95,7 +95,9 @@ case $1 in
   run)
     mkdir -p ${folder}/drill && chown -R postgres:postgres "$data" ${folder}/drill || exit
     as_postgres /usr/lib/postgresql/15/bin/pg_ctl --pgdata="$data" --no-wait --log=${folder}/drill/log \\
-      --options="-c hot_standby=off -c listen_addresses= -c unix_socket_directories=${folder}/drill" start ;;
+      --options="-c hot_standby=off -c listen_addresses= -c unix_socket_directories=${folder}/drill" start
+    # A container is there when its start returns.
+    for _ in $(seq 300); do [ ! -e "$data/postmaster.pid" ] || break; sleep 0.1; done ;;
   exec) while [ "$1" != psql ]; do shift; done; exec "$@" --host=${folder}/drill ;;
   inspect) [ -e "$data/postmaster.pid" ] && echo true ;;
   logs) cat ${folder}/drill/log ;;
@@ -111,10 +113,10 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
   program('docker', dockerOf(folder));
   program('cut-backup', template('cut-backup.py'));
-  program('base-backup', template('cut-base.sh') + template('base-backup.sh'));
+  program('base-backup', template('as-user.sh') + template('cut-base.sh') + template('base-backup.sh'));
   program(
     'recovery',
-    ['unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
+    ['as-user', 'unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
   );
   const settings = shellSettings({
     REPOSITORY: repository,

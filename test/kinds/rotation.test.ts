@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import toml from '@iarna/toml';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { connectLocally } from '../../lib/engine/host/testing/local-connection.ts';
@@ -384,6 +385,48 @@ test('before anything is changed: a run that leaves a server out, and passwords 
   );
   expect(databases.state.sql('postgres', "select count(*) from pg_roles where rolname ~ '_next$'")).toBe('0');
   if (isWatching) expect(await refused()).toEqual([]);
+});
+
+test('second logins that rotate --done left over are dropped by a later deploy, once nobody uses them', async () => {
+  const all = await contexts(wanted, former);
+  const [db] = machines as [Machine, Machine];
+  await deploy(all);
+  databases.state.sql(
+    'postgres',
+    `create role rpc_node_state_next login password '${wanted.state}'; create role rpc_node_prover_next login;`,
+  );
+  databases['rpc-1'].sql('postgres', 'create role rpc_node_pool_next login;');
+  const left = (of: 'state' | Server) =>
+    databases[of].sql('postgres', "select rolname from pg_roles where rolname ~ '_next$' order by 1");
+  const done = await contexts(wanted);
+  seen.length = 0;
+  // A run that leaves a server out knows nothing of its programs.
+  const limited = {
+    ...(done.get('db-1') as Context<Variables>),
+    includes: (host: string) => host !== 'rpc-1',
+  };
+  for (const resource of await noSecondLogins.resources(limited)) await make(db, resource);
+  expect(seen).toEqual([]);
+  // An operator's session.
+  const address = `postgresql://rpc_node_state_next:${wanted.state}@127.0.0.1:${ports.state}/state_db`;
+  const session = execFile(psql, ['-XAtqw', address, '-c', 'select pg_sleep(300)']);
+  const isUsed = () =>
+    databases.state.sql('postgres', "select count(*) from pg_stat_activity where usename ~ '_next$'");
+  while (isUsed() === '0') await delay(50);
+  await deploy(done);
+  expect([left('state'), left('rpc-1')]).toEqual(['rpc_node_state_next', '']);
+  expect(seen).toEqual([
+    'db-1 state and prover database have no second login',
+    'rpc-1 pool database have no second login',
+  ]);
+  session.kill();
+  databases.state.sql(
+    'postgres',
+    "select pg_terminate_backend(pid) from pg_stat_activity where usename ~ '_next$'",
+  );
+  while (isUsed() !== '0') await delay(50);
+  await deploy(done);
+  expect(left('state')).toBe('');
 });
 
 test.each([4, 12])(

@@ -58,6 +58,14 @@ function printed({ name, command }: OutlinedGroup): Promise<string> {
   return outputOfCommand((command?.text ?? '').slice('cmd:'.length).trim(), question, largestInventory, hint);
 }
 
+/** Whether OpenTofu or Terraform printed every output, each with its type. */
+function isOfAllOutputs(value: object): boolean {
+  const outputs: readonly unknown[] = Object.values(value);
+  const isOutput = (each: unknown) =>
+    typeof each === 'object' && each !== null && 'value' in each && 'sensitive' in each && 'type' in each;
+  return outputs.length > 0 && outputs.every(isOutput);
+}
+
 /**
  * @throws Problem, Problems
  */
@@ -66,6 +74,11 @@ function refuseWrong({ name, command, hosts }: OutlinedGroup, file: string, text
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const what = `groups.${name}.hosts: the command ${file.slice('cmd:'.length).trim()} does not print a JSON object`;
     const hint = 'it names hosts with their settings: { "rpc-1": { "address": "10.0.0.21" } }';
+    throw new Problem(what, { where: command?.at, hint });
+  }
+  if (isOfAllOutputs(value)) {
+    const what = `groups.${name}.hosts: the command ${file.slice('cmd:'.length).trim()} prints all outputs, not the hosts`;
+    const hint = 'name the one with the hosts: tofu output -json NAME';
     throw new Problem(what, { where: command?.at, hint });
   }
   const printed = parseYaml(text, file);

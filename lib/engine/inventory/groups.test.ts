@@ -226,3 +226,10 @@ groups:
     ['servers', true, 'host one :5:48 ["http://a/","http://b/…"]'],
   ]);
 });
+
+test('the outputs of a whole configuration are refused in its own words, not as hosts', async () => {
+  const output = '{"rpc":{"sensitive":false,"type":"string","value":{"a":{"address":"10.0.0.8"}}}}';
+  expect(await complaints(`groups:\n  rpc:\n    hosts: cmd:echo '${output}'\n`)).toEqual([
+    `a.yaml:3:12: groups.rpc.hosts: the command echo '${output}' prints all outputs, not the hosts\n  name the one with the hosts: tofu output -json NAME`,
+  ]);
+});

@@ -17,6 +17,15 @@ test('a command runs once, in the given folder, for any number of references', a
 test.each([
   ['echo no session >&2; echo hunter2; exit 4', 'ended with 4: no session'],
   ['exit 3', 'ended with 3'],
+  [
+    "printf '\\033[31m╷\\033[0m\\n\\033[31m│\\033[0m \\033[1mError: \\033[0mNo outputs found\\n│ \\n╵\\n' >&2; exit 1",
+    'ended with 1: Error: No outputs found',
+  ],
+  [
+    "printf '\\nWarning: old state\\nError: locked by eve\\n' >&2; exit 1",
+    'ended with 1: Error: locked by eve',
+  ],
+  ['echo Warning: all is lost >&2; exit 1', 'ended with 1: Warning: all is lost'],
   ['kill -TERM $$', 'was ended by SIGTERM'],
   ['yes', 'prints more than 100 bytes'],
 ])('%s: refused without what it printed', async (command, message) => {

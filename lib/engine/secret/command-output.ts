@@ -106,13 +106,23 @@ function watched(group: number): () => void {
   };
 }
 
+/** Colours of a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: each begins with one
+const colour = /\x1b\[[\d;]*m/g;
+/** The frame that OpenTofu draws around an error. */
+const frame = /^[\s\u2500-\u257f]+/;
+
 /**
- * How a command ended, with the first line of its standard error. A line that was cut is left out:
- * a secret in it could not be masked.
+ * How a command ended, with the first line of its standard error that has words: a warning before
+ * an error is passed over. A line that was cut is left out: a secret in it could not be masked.
  */
 function whyEnded(code: number | null, signal: string | null, complaint: string): string {
   const lines = redact(complaint.trim()).split('\n');
-  const said = lines.length === 1 && complaint.length >= mostComplaint ? '' : lines[0];
+  if (complaint.length >= mostComplaint) lines.pop();
+  const words = lines
+    .map((line) => line.replaceAll(colour, '').replace(frame, '').trim())
+    .filter((line) => line !== '');
+  const said = words.find((line) => !/^warning\b/i.test(line)) ?? words[0];
   const ending = signal ? `was ended by ${signal}` : `ended with ${code}`;
   return `${ending}${said ? `: ${said}` : ''}`;
 }

@@ -60,9 +60,13 @@ function check({
     chmodSync(join(programs, name), 0o755);
   };
   program('df', `case $* in *avail*) echo x; echo ${free} ;; *) echo x; echo 100 ;; esac`);
+  program('psql', `printf '%s\\n' '${server}'`);
+  program('barman', barman === '' ? ':' : `echo '${barman}'; exit 2`);
+  // This machine may have no such user.
+  program('id', 'echo 0');
   program(
-    'runuser',
-    `case $* in *psql*) printf '%s\\n' '${server}' ;; *) ${barman === '' ? ':' : `echo '${barman}'; exit 2`} ;; esac`,
+    'setpriv',
+    `while [ "$1" != -- ] && [ "$1" != sh ]; do shift; done; [ "$1" = sh ] || shift; exec "$@"`,
   );
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
   if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);

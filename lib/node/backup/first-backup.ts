@@ -6,10 +6,11 @@ import { drift, ok, type Resource, type Verdict } from '../../engine/resource/re
 import type { Context } from '../../engine/resource/role.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
+import { postgresPrograms } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { resultsFolder } from './folders.ts';
 import { baseBackup } from './programs.ts';
-import { connectionToServer, postgresPrograms } from './settings.ts';
+import { connectionToServer } from './settings.ts';
 
 const script = readFileSync(new URL('../../../templates/host/first-backup.sh', import.meta.url), 'utf8');
 

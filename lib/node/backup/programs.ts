@@ -25,8 +25,11 @@ export function backupPrograms(): Resource[] {
   const of = (name: string) => new URL(`../../../templates/host/${name}`, import.meta.url);
   return [
     program('cut-backup', readProgram(of('cut-backup.py'))),
-    program('base-backup', readProgram(of('cut-base.sh'), of('base-backup.sh'))),
+    program('base-backup', readProgram(of('as-user.sh'), of('cut-base.sh'), of('base-backup.sh'))),
     program('backup-check', metricsProgram('backup-check')),
-    program('recovery', readProgram(of('unpack-recovery.sh'), of('cut-base.sh'), of('recovery.sh'))),
+    program(
+      'recovery',
+      readProgram(...['as-user', 'unpack-recovery', 'cut-base', 'recovery'].map((name) => of(`${name}.sh`))),
+    ),
   ];
 }

@@ -1,3 +1,4 @@
+import { directory } from '../../engine/resource/file/directory.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { schedule } from '../../engine/resource/system/schedule.ts';
@@ -16,6 +17,7 @@ const checkEvery = 60;
 export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[] {
   const folder = dataFolder(vars, 'backup');
   const { every_hours, drill_hours } = vars.backup;
+  const barmans = [folder, resultsFolder, '/var/lib/barman', '/var/log/barman'];
   // The drill has twice its own interval.
   const words = [
     `'${connectionToServer({ hosts })}'`,
@@ -28,17 +30,25 @@ export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[]
     every: drill_hours * 3600,
     command: `${recoveryProgram} drill ${folder}/drill latest`,
     description: 'Recovery drill',
+    // Its lock, and where the engine finds the data.
+    writes: [...barmans, '/run'],
+    needs: ['network', 'users', 'docker', 'systemd'],
   });
   return [
+    directory(resultsFolder),
     schedule(`${product}-base-backup`, {
       every: every_hours * 3600,
       command: baseBackup,
       description: 'Base backup of the databases',
+      writes: barmans,
+      needs: ['network', 'users'],
     }),
     schedule(`${product}-backup-check`, {
       every: checkEvery,
       command: `${backupCheck} ${folder}/state-db ${words.join(' ')}`,
       description: 'Check of the backups of the databases',
+      writes: [...barmans, textfiles],
+      needs: ['network', 'users'],
     }),
     ...(drill_hours > 0 ? [drill] : []),
   ];

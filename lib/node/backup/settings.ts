@@ -6,7 +6,7 @@ import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { verifyingWords } from '../databases/tls-files.ts';
 import { dataFolder } from '../variables/data-folders.ts';
-import { postgresVersion } from '../variables/generation.ts';
+import { postgresPrograms } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { resultsFolder } from './folders.ts';
@@ -19,9 +19,6 @@ const barmanTemplate = readFileSync(
   new URL('../../../templates/backup/barman.conf', import.meta.url),
   'utf8',
 );
-
-/** PostgreSQL's own programs on the backup host. */
-export const postgresPrograms = `/usr/lib/postgresql/${postgresVersion}/bin`;
 
 /** The age of the newest base backup at which it is too old: one base backup may fail. Hours. */
 export function oldestHours({ backup }: Variables): number {

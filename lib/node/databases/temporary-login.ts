@@ -213,7 +213,30 @@ export async function temporaryLoginsOn(host: Reader, target: SqlTarget): Promis
 }
 
 /**
- * No temporary login is left.
+ * The temporary logins that no program uses: without the former passwords nobody knows which
+ * programs have moved, so that a login with a session is left, and named by `status`.
+ */
+async function unusedLoginsOn(host: Reader, target: SqlTarget): Promise<readonly string[]> {
+  const query = `select rolname from pg_roles r where rolname ^@ 'rpc_node_' and rolname ~ '_next$'
+    and not exists (select from pg_stat_activity where usesysid = r.oid) order by 1`;
+  const answer = await host.sql(target, query);
+  return answer.ok ? answer.rows.flatMap(([role]) => role ?? []) : [];
+}
+
+/** Whether a host logs in to all of these databases as the usual roles. */
+async function usualLoginsAreAccepted(
+  host: Reader,
+  deployment: Deployment,
+  of: readonly Login['of'][],
+): Promise<boolean> {
+  const usual = loginsOf(deployment).filter((login) => of.includes(login.of));
+  const answers = await answersOf(host, usual, deployment.vars);
+  return answers?.every((answer) => answer === 'accepted') ?? false;
+}
+
+/**
+ * No temporary login is left. During a rotation it is dropped when every server has moved back;
+ * after `rotate --done` where also the usual logins are accepted, and no program uses it.
  *
  * @param isOver whether every server that may use one is part of the run
  */
@@ -227,10 +250,13 @@ export function temporaryLoginsAreGone(
     name: `${of.join(' and ')} database have no second login`,
     follows: [{ what: loginsMade, effect: 'is checked again', certain: true }],
     async check(host) {
-      const left = temporaryLoginsOn(host, target);
+      const isDone = !hasFormer(deployment.vars);
+      const left = isDone ? unusedLoginsOn(host, target) : temporaryLoginsOn(host, target);
       return whileChanging(host, deployment, of, async (changing) => {
         const roles = await left;
         if (roles.length === 0 || changing.length > 0 || !isOver) return ok;
+        if (isDone && !(await usualLoginsAreAccepted(host, deployment, of)))
+          return unknownUntil(`the usual logins of the ${of.join(' and ')} database are accepted`);
         const differences = roles.map((role) => ({ what: role, was: 'may log in', wanted: 'absent' }));
         const statements = roles.map((role) => `drop role ${name(role)};`);
         return drift(differences, [secretly(target, statements)]);

@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { quote } from '../../engine/host/quote.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { directory, file, schedule } from '../../engine/resource/kinds.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Schedule } from '../../engine/resource/system/schedule.ts';
 import { installation, projectFolder } from '../project/project-folder.ts';
 import { product } from '../server/product.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -42,6 +44,19 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
       every,
       command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),
       description: `Check mode of the inventory ${name}`,
+      ...(hosts.some(({ connection }) => connection.type === 'local') ? {} : sandboxFor(wanted.user)),
     }),
   ];
+}
+
+/**
+ * What check mode needs of the controller: the records and what is compiled, and the home of its
+ * user, for ssh and for commands of the inventory. Where the controller is itself a host of the
+ * inventory there is no sandbox: a check would judge the sandbox.
+ */
+function sandboxFor(user: string): Pick<Schedule, 'writes' | 'needs'> {
+  const { stdout } = spawnSync('getent', ['passwd', user], { encoding: 'utf8' });
+  const home = stdout?.trim().split(':')[5];
+  const writes = [textfiles, projectFolder, `${installation}/node_modules/.cache`];
+  return { writes: home ? [...writes, home] : writes, needs: ['network', 'users', 'code'] };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
-import { file, packages, schedule } from '../../engine/resource/kinds.ts';
+import { directory, file, packages, schedule } from '../../engine/resource/kinds.ts';
 import { probe } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
@@ -12,6 +12,7 @@ import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { firewallState } from '../server/firewall-state.ts';
 import { product } from '../server/product.ts';
+import { postgresPrograms } from '../variables/generation.ts';
 import { choosesLayer1, layer1Url } from '../variables/layer1.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -23,6 +24,9 @@ const fromTemplates = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}`, import.meta.url));
 const library = `/usr/local/lib/${product}`;
 const settings = `/etc/${product}/metrics.conf`;
+
+/** What our own script keeps between two runs. */
+const metricsState = `/var/lib/${product}/metrics`;
 
 /** Seconds between two runs of our own script, as between two scrapes. */
 const every = 15;
@@ -68,10 +72,13 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
       (name) => file(`${library}/${name}`).content(fromTemplates(name)),
     ),
     file(settings).content(await metricsSettings(context)),
+    directory(metricsState),
     schedule(`${product}-metrics`, {
       every,
       command: `${library}/node-metrics ${settings}`,
       description: 'Metrics of the RPC node for Prometheus',
+      writes: [metricsState, textfiles],
+      needs: ['network', 'docker', 'systemd', 'disks', 'processes'],
     }),
   ];
 }
@@ -93,6 +100,8 @@ async function metricsSettings(context: RenderContext) {
     ...(isDatabase && choosesLayer1(vars) && { PROVIDERS: layer1Answer(vars) }),
     STATE_USER: credentials.state.user,
     STATE_DATABASE: credentials.state.database,
+    // Debian's own `psql` is a program that looks for this one, for longer than it runs.
+    PSQL: `${postgresPrograms}/psql`,
     ...(isReplica && { REPLICA: 'yes' }),
     CERTIFICATES: [
       ...monitoring.certificates,
@@ -101,7 +110,7 @@ async function metricsSettings(context: RenderContext) {
     ].join(' '),
     FIREWALL: firewallState,
     TEXTFILES: textfiles,
-    STATE: `/var/lib/${product}/metrics`,
+    STATE: metricsState,
   });
   // Providers put a key into the path.
   return secretContent(text, /^(SEQUENCER|LAYER1)=/);

@@ -6,13 +6,13 @@ import { readProgram } from '../../engine/host/script.ts';
 export const textfiles = '/var/lib/prometheus/node-exporter';
 
 /**
- * A program for a host that writes metrics for the textfile collector, with the function that
- * hands their file over.
+ * A program for a host that writes metrics for the textfile collector, with the functions that
+ * hand their file over and act as another user.
  *
  * @param name of its file in templates/host, without `.sh`
  */
 export function metricsProgram(name: string): string {
-  const files = ['hand-over', name].map(
+  const files = ['as-user', 'hand-over', name].map(
     (each) => new URL(`../../../templates/host/${each}.sh`, import.meta.url),
   );
   return readProgram(...files);

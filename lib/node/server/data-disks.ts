@@ -236,6 +236,9 @@ ExecStartPre=${program} guard
       every,
       command: `${program} watch`,
       description: 'Looks whether Docker waits for a missing disk',
+      // Its mark that Docker waits.
+      writes: ['/run'],
+      needs: ['docker', 'systemd', 'disks'],
     }),
     ...placeIsRemembered(vars, 'docker'),
   ];

@@ -75,6 +75,9 @@ export function generationOf(vars: { readonly generation: GenerationName }): Gen
  */
 export const postgresVersion = 15;
 
+/** PostgreSQL's own programs of that version, where Debian's packages and PostgreSQL's have them. */
+export const postgresPrograms = `/usr/lib/postgresql/${postgresVersion}/bin`;
+
 /** The version of an image: its tag, or else its digest, or else its whole name. */
 export function versionOf(image: string): string {
   return tagOf(image) ?? image.split('@')[1] ?? image;

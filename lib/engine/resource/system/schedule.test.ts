@@ -55,6 +55,29 @@ test('a folder that systemd would read as something else is refused', () => {
     );
 });
 
+test('what a command needs is of a sandbox, which begins with what it may change', () => {
+  expect(() => schedule('backup', { ...daily, needs: ['network'] })).toThrow(
+    'schedule "backup": needs is of a sandbox, which begins with writes: [] or folders',
+  );
+});
+
+test.each([
+  [
+    [],
+    ['PrivateNetwork=yes', 'PrivateDevices=yes', 'MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@setuid'],
+  ],
+  [['network'], ['RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK', 'PrivateDevices=yes']],
+  [['disks'], ['DeviceAllow=block-* r', 'PrivateNetwork=yes']],
+  [['users'], ['CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_FOWNER CAP_SETUID CAP_SETGID']],
+  [['docker'], ['InaccessiblePaths=-/run/systemd/private -/run/dbus/system_bus_socket']],
+  [['systemd'], ['InaccessiblePaths=-/run/docker.sock -/run/containerd/containerd.sock']],
+] as const)('of a sandbox with the needs %j the rest is taken away', async (needs, lines) => {
+  const verdict = await schedule('backup', { ...daily, writes: [], needs }).check(fakeHost([]));
+  const texts = verdict.is === 'drift' ? verdict.differences.map(({ wanted }) => String(wanted)) : [];
+  const unit = texts.find((each) => each.includes('ExecStart='))?.split('\n');
+  expect(unit).toEqual(expect.arrayContaining([...lines]));
+});
+
 test('a name that is not a unit name is refused', () => {
   expect(() => schedule('../x', daily)).toThrow('not a name');
   expect(() => schedule('-x', daily)).toThrow('not a name');

@@ -5,7 +5,8 @@ import { service, startUnit } from './service.ts';
 
 const units = '/etc/systemd/system';
 
-interface Schedule {
+/** What a schedule does, and how often. */
+export interface Schedule {
   /** Seconds from the start of one run to the start of the next. */
   readonly every: number;
   /** A line for /bin/sh. */
@@ -14,22 +15,31 @@ interface Schedule {
   readonly description: string;
   /**
    * The folders that the command may change. With them, empty or not, it runs in a sandbox: it
-   * reads files and uses the network, and changes nothing else. Without them it may do all that
-   * root may.
+   * reads files, changes nothing else, and has what `needs` names. Without them it may do all that
+   * root may. A folder that is missing at a start is left out, and is not made.
    */
   readonly writes?: readonly string[];
+  /** What else of the host the command needs, in a sandbox. Default: nothing */
+  readonly needs?: readonly Need[];
 }
 
 /**
- * What a sandbox takes from a command, by systemd.exec(5). `systemd-analyze security` judges it
- * with less than 3; a service of root alone has 9.6.
+ * What a sandbox can leave to a command:
+ * - `network`: servers elsewhere, and ports of this host
+ * - `docker`: the socket of the engine, which does what it is asked to outside of the sandbox
+ * - `systemd`: the sockets of systemd and D-Bus, of which the same is true
+ * - `users`: acting as another user by setpriv. runuser and sudo also set limits, which fails
+ * - `disks`: reading block devices (blkid)
+ * - `processes`: what belongs to the processes of others, as in /proc/PID/root
+ * - `code`: a run time such as Node.js, which writes code before it runs it, and sets its limits
  */
-const sandbox = [
-  'CapabilityBoundingSet=CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER',
+export type Need = 'network' | 'docker' | 'systemd' | 'users' | 'disks' | 'processes' | 'code';
+
+/** What a sandbox takes from every command, by systemd.exec(5). */
+const always = [
   'LockPersonality=yes',
-  'MemoryDenyWriteExecute=yes',
   'NoNewPrivileges=yes',
-  'PrivateDevices=yes',
+  'PrivateMounts=yes',
   // PrivateTmp would make and remove a folder in /var/tmp each time.
   'TemporaryFileSystem=/tmp /var/tmp',
   'ProtectClock=yes',
@@ -40,24 +50,64 @@ const sandbox = [
   'ProtectKernelModules=yes',
   'ProtectKernelTunables=yes',
   'ProtectSystem=strict',
-  // The resolver of glibc sorts addresses by netlink.
-  'RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX',
   'RestrictNamespaces=yes',
   'RestrictRealtime=yes',
   'RestrictSUIDSGID=yes',
   'SystemCallArchitectures=native',
   'SystemCallFilter=@system-service',
+  // A program that may do without a call goes on without it.
+  'SystemCallErrorNumber=EPERM',
   'UMask=0077',
 ];
 
+/** What it takes from a command without the need. */
+const without: Readonly<Record<Need, readonly string[]>> = {
+  network: ['PrivateNetwork=yes', 'IPAddressDeny=any'],
+  docker: ['InaccessiblePaths=-/run/docker.sock -/run/containerd/containerd.sock'],
+  systemd: ['InaccessiblePaths=-/run/systemd/private -/run/dbus/system_bus_socket'],
+  users: ['SystemCallFilter=~@setuid'],
+  disks: ['PrivateDevices=yes'],
+  processes: ['ProtectProc=invisible'],
+  code: ['MemoryDenyWriteExecute=yes', 'SystemCallFilter=~@resources'],
+};
+
+/** The capabilities of root that a command keeps with a need. */
+const capabilities: Partial<Record<Need, readonly string[]>> = {
+  users: ['CAP_SETUID', 'CAP_SETGID'],
+  processes: ['CAP_SYS_PTRACE'],
+};
+
+/**
+ * The lines of a sandbox. `systemd-analyze security` judges each with 3 at most; a service of root
+ * alone has 9.6.
+ */
+function sandbox(writes: readonly string[], needs: readonly Need[]): readonly string[] {
+  const names = Object.keys(without) as Need[];
+  const has = (need: Need) => needs.includes(need);
+  const kept = ['CAP_DAC_OVERRIDE', 'CAP_FOWNER', ...needs.flatMap((need) => capabilities[need] ?? [])];
+  // The resolver of glibc sorts addresses by netlink, and PAM writes to the audit by it.
+  const families = ['AF_UNIX', ...(has('network') ? ['AF_INET', 'AF_INET6'] : [])];
+  if (has('network') || has('users')) families.push('AF_NETLINK');
+  return [
+    ...always,
+    `CapabilityBoundingSet=${kept.join(' ')}`,
+    `RestrictAddressFamilies=${families.join(' ')}`,
+    ...names.filter((name) => !has(name)).flatMap((name) => without[name]),
+    ...(has('disks') ? ['DevicePolicy=closed', 'DeviceAllow=block-* r'] : []),
+    ...writes.map((folder) => `ReadWritePaths=-${folder}`),
+  ];
+}
+
 /**
  * A command that the host runs periodically, by a systemd timer. With `writes`, folders that it may
- * change, it runs in a sandbox; without, it may do all that root may.
+ * change, it runs in a sandbox, and `needs` names what else it may use: `network`, `docker`,
+ * `systemd`, `users`, `disks`, `processes`, `code`. Without `writes` it may do all that root may.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
  * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports', writes: ['/srv/reports'] })
  */
-export function schedule(name: string, { every, command, description, writes }: Schedule): Resource {
+export function schedule(name: string, what: Schedule): Resource {
+  const { every, description, writes, needs } = what;
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
     throw new TypeError(`schedule "${name}": not a name for a unit`);
   for (const folder of writes ?? [])
@@ -65,9 +115,11 @@ export function schedule(name: string, { every, command, description, writes }: 
       throw new TypeError(
         `schedule "${name}": "${folder}" is not an absolute path of letters, digits, . _ - and /`,
       );
+  if (needs && !writes)
+    throw new TypeError(`schedule "${name}": needs is of a sandbox, which begins with writes: [] or folders`);
   const timerPath = `${units}/${name}.timer`;
   const files: readonly Part[] = [
-    ['', file(`${units}/${name}.service`).content(serviceUnit(description, command, writes))],
+    ['', file(`${units}/${name}.service`).content(serviceUnit(what))],
     ['', file(timerPath).content(timerUnit(description, every))],
   ];
   const unit = `${name}.timer`;
@@ -89,16 +141,15 @@ export function schedule(name: string, { every, command, description, writes }: 
   };
 }
 
-function serviceUnit(description: string, command: string, writes: readonly string[] | undefined): string {
-  const folders = (writes ?? []).map((folder) => `ReadWritePaths=${folder}`);
-  const limits = writes ? [...sandbox, ...folders].map((line) => `${line}\n`).join('') : '';
+function serviceUnit({ description, command, writes, needs = [] }: Schedule): string {
+  const limits = writes ? sandbox(writes, needs).map((line) => `${line}\n`) : [];
   return `[Unit]
 Description=${oneLine(description)}
 
 [Service]
 Type=oneshot
 ExecStart=/bin/sh -c ${quoteForUnit(command)}
-${limits}`;
+${limits.join('')}`;
 }
 
 function timerUnit(description: string, seconds: number): string {
