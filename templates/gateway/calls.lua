@@ -237,20 +237,34 @@ end
 for _, limit in ipairs(rules.limits) do limit.patterns = patterns({ limit.method }) end
 heavy = patterns(rules.heavy)
 
--- The first method of a list that a client may not use, or nil.
-local function forbidden(list, who)
+-- The methods of calls, each once: as it came, in lower case, and how often.
+local function methods_of(list)
+  local methods, by_name = {}, {}
   for _, call in ipairs(list) do
-    local method = call.method:lower()
-    if (who.allows and not matches(who.allows, method)) or matches(who.denies, method) then return call.method end
+    local method = by_name[call.method]
+    if not method then
+      method = { given = call.method, name = call.method:lower(), count = 0 }
+      by_name[call.method], methods[#methods + 1] = method, method
+    end
+    method.count = method.count + 1
+  end
+  return methods
+end
+
+-- The first method that a client may not use, or nil.
+local function forbidden(methods, who)
+  for _, method in ipairs(methods) do
+    local name = method.name
+    if (who.allows and not matches(who.allows, name)) or matches(who.denies, name) then return method.given end
   end
 end
 
 -- The limit of a method, or of several by one name, that the calls exceed; nil without one.
-local function exceeded(list, count)
+local function exceeded(methods, count)
   for index, limit in ipairs(rules.limits) do
     local number = 0
-    for _, call in ipairs(list) do
-      if matches(limit.patterns, call.method:lower()) then number = number + 1 end
+    for _, method in ipairs(methods) do
+      if matches(limit.patterns, method.name) then number = number + method.count end
     end
     if number > 0 and count(index, number, limit.most) > limit.most then return limit end
   end
@@ -286,17 +300,18 @@ function calls.judge(body, key, count, is_monitor)
   -- An empty batch is a request, too.
   local within, over = within_rate(list, math.max(1, #list), who, count)
   if not within then return nil, over end
-  local method = forbidden(list, who)
+  local methods = methods_of(list)
+  local method = forbidden(methods, who)
   if method and not (is_monitor and not list.is_batch and method == "eth_blockNumber") then
     local name = find(method, "^[%w_]+$") and #method <= 64 and method or "of this name"
     return refusal(list, "method", -32601, "the method %s is not offered", name)
   end
-  local limit = exceeded(list, count)
+  local limit = exceeded(methods, count)
   if limit then
     return refusal(list, "method_requests", -32005, "more than %d requests of %s in a second", limit.most, limit.method)
   end
-  for _, call in ipairs(list) do
-    list.heavy = list.heavy or matches(heavy, call.method:lower())
+  for _, each in ipairs(methods) do
+    list.heavy = list.heavy or matches(heavy, each.name)
   end
   return list
 end

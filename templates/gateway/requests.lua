@@ -25,7 +25,4 @@ core.register_action("judge", { "http-req" }, function(txn)
   -- An empty batch is a request, too.
   if body ~= "" then txn:set_var("txn.calls", math.max(1, #list)) end
   if not list.is_batch and list[1] then txn:set_var("txn.method", list[1].method) end
-  for _, call in ipairs(list) do
-    if call.method == "eth_sendRawTransaction" then txn:set_var("txn.sends", true) end
-  end
 end, 0)

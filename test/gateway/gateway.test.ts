@@ -52,6 +52,16 @@ async function out(): Promise<Record<string, string | null>> {
   );
 }
 
+/**
+ * Kills a host, and waits until HAProxy has seen the end of its connections: a host that ends has a
+ * request that comes before that.
+ */
+async function kill(host: RpcHost): Promise<void> {
+  await host.kill();
+  const none = `haproxy_server_idle_connections_current{proxy="rpc_http",server="${host.name}"} 0\n`;
+  await until(async () => (await gateway.metrics()).includes(none), `no connection to ${host.name}`);
+}
+
 function grow(): void {
   for (const host of hosts) host.height += 1;
 }
@@ -119,13 +129,45 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     test('a killed host is out within 5 s, and its clients get answers from others without an error', async () => {
       const clients = Array.from({ length: 12 }, (_, at) => `127.0.8.${at + 1}`);
       const first = await Promise.all(clients.map(hostOf));
-      await named('rpc-1').kill();
+      await kill(named('rpc-1'));
       const answers = await Promise.all(clients.map(hostOf));
       expect(answers).not.toContain('rpc-1');
       for (const [at, host] of first.entries()) if (host !== 'rpc-1') expect(answers[at]).toBe(host);
       const seconds = await until(async () => 'rpc-1' in (await out()), 'rpc-1 is out');
       expect(seconds).toBeLessThan(5);
       expect(await out()).toEqual({ 'rpc-1': 'does not accept connections' });
+    });
+
+    test('a killed host fails the requests that it has, at once and counted, and no other one', async () => {
+      const clients = Array.from({ length: 16 }, (_, at) => `127.0.8.${at + 1}`);
+      const first = await Promise.all(clients.map(hostOf));
+      const own = clients.filter((_, at) => first[at] === 'rpc-1');
+      const kept = new Agent({ keepAlive: true });
+      const [one = '', ...others] = own;
+      await get({ port: ports.http, body: call('who'), from: one, agent: kept });
+      named('rpc-1').delay = 20_000;
+      const slow = (from: string, agent: Agent) => get({ port: ports.http, body: call('slow'), from, agent });
+      const fresh = others.map((from) => slow(from, new Agent()));
+      const again = slow(one, kept).catch((error) => error.code);
+      await until(async () => named('rpc-1').answered === own.length * 2 + 1, 'it has them');
+      const started = performance.now();
+      await named('rpc-1').kill();
+      for (const { status, text } of await Promise.all(fresh)) {
+        expect([status, JSON.parse(text).error.message]).toEqual([502, 'the RPC host ended the connection']);
+      }
+      // HAProxy ends a connection that has had answers, as a server does that ends between two.
+      expect(await again).toBe('ECONNRESET');
+      expect(performance.now() - started).toBeLessThan(2000);
+      expect(await Promise.all(own.map(hostOf))).not.toContain('rpc-1');
+      const text = await gateway.metrics();
+      const sum = (name: string, labels: string) =>
+        [...text.matchAll(new RegExp(`^haproxy_${name}\\{proxy="rpc${labels}\\} (\\d+)$`, 'gm'))]
+          .map(([, value]) => Number(value))
+          .reduce((all, value) => all + value, 0);
+      expect(sum('server_response_errors_total', '_http",server="rpc-1"')).toBe(others.length);
+      const answered = sum('frontend_http_responses_total', '",code="[^"]*"');
+      expect(sum('frontend_http_requests_total', '"') - answered).toBe(1);
+      kept.destroy();
     });
 
     test('a client of a killed host does not see a lower height on another one', async () => {
@@ -138,7 +180,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const host = named(await hostOf(from));
       host.height += 2;
       expect(await height()).toBe(1002);
-      await host.kill();
+      await kill(host);
       setTimeout(() => grow(), 700);
       setTimeout(() => grow(), 1400);
       expect(await height()).toBe(1002);

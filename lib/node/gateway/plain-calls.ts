@@ -22,31 +22,41 @@ const depths = ['in1', 'in2', 'in3', 'in4'];
 const fields = [
   ['j', 'jsonrpc', '"2\\.0"'],
   ['i', 'id', '(?>0|[1-9][0-9]{0,14}+)'],
-  ['m', 'method', '"[A-Za-z0-9_]{1,64}+"'],
+  ['m', 'method', '"([A-Za-z0-9_]{1,64}+)"'],
   ['p', 'params', `(?&${depths.at(-1)})`],
 ] as const;
+
+/** The group of the method's name, counted from the beginning of an expression. */
+const methodGroup = 4;
 
 /** A field that has been there is not there again. */
 const field = fields
   .map(([group, name, value]) => `(?(${group})(?!)|(?<${group}>"${name}")${blank}:${blank}${value})`)
   .join('|');
+const call = `\\{${blank}(?>(?>${field})${blank}(?>,${blank}(?=")|(?=\\})))++\\}(?(m)|(?!))`;
 
-const parts = [
+/** At the end of an expression, so that groups in front of it have low numbers. */
+function definitions(parts: readonly (readonly [name: string, content: string])[]): string {
+  return `(?(DEFINE)${parts.map(([name, content]) => `(?<${name}>${content})`).join('')})`;
+}
+
+const values = [
   ['text', text],
   ['key', `(?!"(?:method|id)")(?&text)${blank}:${blank}`],
   ['scalar', `true|false|null|${number}`],
   ['in0', '(?&text)|(?&scalar)'],
-  ...depths.map((name, at) => [name, nested(`(?&in${at})`)]),
-  // What a group has matched is forgotten behind (?&call).
-  ['call', `\\{${blank}(?>(?>${field})${blank}(?>,${blank}(?=")|(?=\\})))++\\}(?(m)|(?!))`],
-];
-const definitions = `(?(DEFINE)${parts.map(([name, content]) => `(?<${name}>${content})`).join('')})`;
+  ...depths.map((name, at) => [name, nested(`(?&in${at})`)] as const),
+] as const;
 
 /** A single call. */
-export const plainCall = `${definitions}^${blank}(?&call)${blank}\\z`;
+export const plainCall = `^${blank}${call}${blank}\\z${definitions(values)}`;
 
-/** A batch of one call or more. */
-export const plainBatch = `${definitions}^${blank}\\[${blank}(?&call)${blank}(?>,${blank}(?&call)${blank})*+\\]${blank}\\z`;
+/** A batch of one call or more. What a group has matched is forgotten behind (?&call). */
+export const plainBatch = `^${blank}\\[${blank}(?&call)${blank}(?>,${blank}(?&call)${blank})*+\\]${blank}\\z${definitions([...values, ['call', call]])}`;
 
-/** A file for HAProxy's maps by regular expressions, in which a blank ends an expression. */
-export const plainMap = (pattern: string): string => `${pattern.replaceAll('[ ', '[\\x20')} yes\n`;
+/**
+ * A file for HAProxy's maps by regular expressions, in which a blank ends an expression. For
+ * `map_regm` its value is the method of a single call.
+ */
+export const plainMap = (pattern: string): string =>
+  `${pattern.replaceAll('[ ', '[\\x20')} \\${methodGroup}\n`;

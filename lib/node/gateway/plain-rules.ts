@@ -1,7 +1,6 @@
 import { basename } from 'node:path/posix';
 import type { Variables } from '../variables/variables.ts';
 import { requestsFile } from './paths.ts';
-import { plainCall } from './plain-calls.ts';
 
 type Gateway = Pick<Variables['gateway'], 'clients' | 'methods' | 'keys'>;
 
@@ -36,10 +35,7 @@ export function plainRules(gateway: Gateway) {
       ' ',
     ),
   ];
-  return {
-    plain_call: plainCall,
-    plain_methods: lines.map((line) => `    ${line}`).join('\n'),
-  };
+  return { plain_methods: lines.map((line) => `    ${line}`).join('\n') };
 }
 
 /** In any case, as calls.lua matches them. */

@@ -288,7 +288,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('a gateway under load', () => 
       for (const host of hosts) {
         await gateway.drain(host.name, 'its turn in a run');
         await until(async () => (await serving(gateway)) === 2, `${host.name} is out`, 30);
-        await sleep(1000);
+        await until(async () => (await sessionsOf(gateway, host)) === 0, `${host.name} has no request`, 30);
         // As a container that starts again.
         await host.kill();
         await sleep(2000);
@@ -305,6 +305,11 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('a gateway under load', () => 
     },
   );
 });
+
+/** Requests that a host has. A run waits for their end, too. */
+async function sessionsOf(gateway: Gateway, { name }: RpcHost): Promise<number> {
+  return (await gateway.fleet()).hosts.find(({ host }) => host === name)?.sessions ?? Number.NaN;
+}
 
 /** Entries in the gateway's table of clients. */
 async function clientsIn(gateway: Gateway): Promise<number> {
