@@ -73,6 +73,13 @@ await runPlaybook(
           value: 'HOST',
           help: 'the server to rebuild: the Database+Sync server of the inventory',
         },
+        'from-storage': {
+          help: 'start from the copy in backup.copy_to, as where the backup host is gone: a new one in group backup fetches it',
+        },
+        'copy-identity': {
+          value: 'FILE',
+          help: 'private key of age that reads an encrypted copy; without it that of backup.identity',
+        },
         'set-aside': { help: 'rename a data directory that is there; without it one is never touched' },
         drill: { help: 'change nothing: recover into a container on the backup host and compare its blocks' },
       },

@@ -1,5 +1,6 @@
 import { directory, file, packages, service } from '../lib/engine/resource/kinds.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { backupsAreCopied } from '../lib/node/backup/copy.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
@@ -33,5 +34,6 @@ export default role<Variables>('backup', (context) => {
     signedImage(vars, 'database'),
     baseBackupIsThere(context),
     ...backupSchedules(context),
+    ...backupsAreCopied(context),
   ];
 });

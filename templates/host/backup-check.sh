@@ -3,13 +3,16 @@
 # systemd timer on the backup host; it changes nothing in the repository.
 #
 # Arguments: folder of the repository, connection to the server, folder of the textfile collector, folder of the results, hours after which
-# a backup is too old, hours after which the drill must have passed again (0: no drill).
+# a backup is too old, hours after which the drill must have passed again (0: no drill); folder with the notes of the copy in a storage, where
+# there is one (send-backup.sh).
 set -u
 umask 022
 export LC_ALL=C TZ=UTC
-folder=$1 connection=$2 textfiles=$3 state=$4 oldest=$5 drill=$6
+folder=$1 connection=$2 textfiles=$3 state=$4 oldest=$5 drill=$6 copy=${7:-}
 # Write-ahead log that may be missing here. Megabytes; the alert says the same.
 behind_limit=256
+# Age of the newest log in the storage at which it is too old. Seconds; the alert says the same.
+copy_limit=3600
 now=$(date +%s)
 mkdir -p "$state" || exit 1
 out=$(mktemp -d "$state/.new.XXXXXX") || exit 1
@@ -80,6 +83,29 @@ elif [ "$drill" -gt 0 ] && [ $((now - since)) -gt $((drill * 3600)) ]; then
   problem "the recovery drill has not passed for $drill hours"
 fi
 
+# The notes are barman's: root would follow a link there.
+note() { runuser -u barman -- cat "$copy/$1" 2>/dev/null; }
+of_date() { if [ "$1" = 0 ]; then echo none; else date -d "@$1" '+of %Y-%m-%d %H:%M'; fi; }
+copied_log=0 copied_base=0
+if [ -n "$copy" ]; then
+  copied_log=$(note log-at | grep -x '[0-9]*') || copied_log=0
+  copied_base=$(note base-at | grep -x '[0-9]*') || copied_base=0
+  # A first copy counts from the first check, as it takes hours.
+  [ -e "$state/copied-since" ] || touch "$state/copied-since"
+  since=$(stat -c %Y "$state/copied-since")
+  failed=$(note failed | tail -n 1)
+  if [ -n "$failed" ]; then problem "copy off the site fails: $failed"; fi
+  if [ "$copied_log" -lt $((now - copy_limit)) ] && [ "$since" -lt $((now - copy_limit)) ]; then
+    problem "copy off the site too old: the newest write-ahead log there is $(of_date "$copied_log"), more than $((copy_limit / 60)) minutes ago"
+  fi
+  if [ "$copied_base" -lt $((now - oldest * 3600)) ] && [ "$since" -lt $((now - oldest * 3600)) ]; then
+    problem "copy off the site too old: the newest base backup there is $(of_date "$copied_base"), more than $oldest hours ago"
+  fi
+else
+  rm -f "$state/copied-since"
+fi
+[ -z "$copy" ] || echo "$copied_log $copied_base" >"$out/copied"
+
 cat >"$out/metrics" <<END
 # HELP rpc_node_backup_ok Whether nothing is wrong with the repository of backups.
 # TYPE rpc_node_backup_ok gauge
@@ -103,6 +129,20 @@ rpc_node_backup_gap $([ -n "$gap" ] || [ "$slot" = lost ] && echo 1 || echo 0)
 # TYPE rpc_node_backup_drill_passed_seconds gauge
 rpc_node_backup_drill_passed_seconds $passed
 END
+if [ -n "$copy" ]; then
+  cat >>"$out/metrics" <<END
+# HELP rpc_node_backup_copied_seconds Until when all write-ahead log of the repository is in the storage, seconds since 1970; 0 for never.
+# TYPE rpc_node_backup_copied_seconds gauge
+rpc_node_backup_copied_seconds $copied_log
+# HELP rpc_node_backup_copied_base_seconds End of the newest base backup that is whole in the storage, seconds since 1970; 0 without one.
+# TYPE rpc_node_backup_copied_base_seconds gauge
+rpc_node_backup_copied_base_seconds $copied_base
+# HELP rpc_node_backup_copied_since_seconds When the copies began, seconds since 1970.
+# TYPE rpc_node_backup_copied_since_seconds gauge
+rpc_node_backup_copied_since_seconds $since
+END
+fi
 chmod 0644 "$out/problems" "$out/metrics"
 mv "$out/problems" "$state/problems"
+if [ -n "$copy" ]; then chmod 0644 "$out/copied" && mv "$out/copied" "$state/copied"; else rm -f "$state/copied"; fi
 if [ -d "$textfiles" ]; then hand_over "$out/metrics" "$textfiles" rpc_node_backup.prom; fi

@@ -7,11 +7,13 @@
 #
 # Settings of the scripts:
 #   SIGNING   settings of curl that sign requests for a storage; empty for a web server. They are in no argument list and no environment
+#   STORAGE   the key of the inventory that names the storage, for messages: set after this text where it is not snapshot.s3
 # Names that begin with f_ are of these functions alone.
 LC_ALL=C
 export LC_ALL
 # Longest pause that a busy server can request. Seconds.
 longest=300
+STORAGE=snapshot.s3
 mebibyte=1048576
 sum_of_nothing=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 
@@ -57,9 +59,9 @@ other_region() {
   # A storage may name it in its message alone.
   [ -n "$f_region" ] || f_region=$(element Message "$1" | sed "s/&#39;\|&apos;\|&quot;/'/g" | sed -n "s/.*expecting '\{0,1\}\([A-Za-z0-9-]*\).*/\1/p")
   if [ -n "$f_region" ]; then
-    echo "the bucket is in region $f_region: correct snapshot.s3.region, and snapshot.s3.endpoint where it names a region"
+    echo "the bucket is in region $f_region: correct $STORAGE.region, and $STORAGE.endpoint where it names a region"
   else
-    echo 'the bucket is at another endpoint, or in another region: correct snapshot.s3.endpoint and snapshot.s3.region'
+    echo "the bucket is at another endpoint, or in another region: correct $STORAGE.endpoint and $STORAGE.region"
   fi
 }
 
@@ -68,10 +70,10 @@ refused_by_storage() {
   f_cause=$(element Code "$3")
   case ${f_cause:-$2} in
     RequestTimeTooSkewed) f_why="the clock of $(uname -n) $(clock_off "$3"), which then accepts no signature: correct the clock (timedatectl shows it, chronyc makestep sets it)" ;;
-    InvalidAccessKeyId) f_why='the storage does not know the access key: correct snapshot.s3.access_key' ;;
-    SignatureDoesNotMatch) f_why='the secret key is not that of the access key: correct snapshot.s3.secret_key' ;;
+    InvalidAccessKeyId) f_why="the storage does not know the access key: correct $STORAGE.access_key" ;;
+    SignatureDoesNotMatch) f_why="the secret key is not that of the access key: correct $STORAGE.secret_key" ;;
     ExpiredToken | TokenRefreshRequired) f_why='the session token has expired: get a new one, with its keys' ;;
-    InvalidToken) f_why='the session token is not that of the keys: correct snapshot.s3.session_token' ;;
+    InvalidToken) f_why="the session token is not that of the keys: correct $STORAGE.session_token" ;;
     AuthorizationHeaderMalformed | PermanentRedirect | TemporaryRedirect | IllegalLocationConstraintException | 301 | 307) f_why=$(other_region "$3") ;;
     NoSuchBucket) f_why='there is no such bucket: correct its name, or make it' ;;
     NoSuchKey) f_why='there is no such file in the bucket' ;;
@@ -86,7 +88,7 @@ refused_by_storage() {
 unanswered() {
   f_server=${2#*://}
   f_why=$(printf '%s\n' "$3" | sed -n 's/^curl: ([0-9]*) //p' | tail -n 1)
-  echo "$1: the storage at ${f_server%%/*} does not answer $(uname -n) ($f_why): check snapshot.s3.endpoint, and the network"
+  echo "$1: the storage at ${f_server%%/*} does not answer $(uname -n) ($f_why): check $STORAGE.endpoint, and the network"
 }
 
 # Says why an answer is no file. Arguments: name for messages, URL, status

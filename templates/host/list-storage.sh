@@ -3,7 +3,10 @@
 # do, on standard error. The functions of fetch.sh are before this text.
 #
 # Standard input: settings of curl that sign the request.
-# Arguments: name of the folder for messages, URL of its bucket, folder in it with %2F between its names and at its end, time limit in seconds
+# Arguments: name of the folder for messages, URL of its bucket, folder in it with %2F between its names and at its end, time limit in
+# seconds, the key of the inventory that names the storage
+# shellcheck disable=SC2034 # of fetch.sh
+STORAGE=$5
 # shellcheck disable=SC2034 # of fetch.sh
 SIGNING=$(cat)
 command -v curl >/dev/null || { echo 'curl is not installed' >&2; exit 3; }

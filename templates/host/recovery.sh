@@ -3,7 +3,8 @@
 # cut-base.sh are before this text.
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
-#                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links
+#                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links. A fourth
+#                                word is a folder in place of the repository (fetch-backup.sh)
 #   recovery copy FOLDER TIME    makes a data directory of it on this host, FOLDER/data. Nothing of an offer stays
 #   recovery drill FOLDER TIME   starts such a copy in a container that is thrown away, and compares its blocks with the running database. The
 #                                last line is PASS or says why not
@@ -31,6 +32,7 @@ export LC_ALL=C TZ=UTC
 # shellcheck source=/dev/null
 . "${RECOVERY_CONF:-/etc/rpc-node/recovery.conf}"
 verb=$1 folder=$2 time=$3
+REPOSITORY=${4:-$REPOSITORY}
 
 fail() {
   if [ "$verb" = drill ]; then

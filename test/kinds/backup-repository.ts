@@ -40,7 +40,8 @@ export interface Repository {
   makeOldBackup(): void;
   /** Waits until all that the server has written is in the repository. */
   untilReceived(): Promise<void>;
-  offerRecovery(time: string): Said;
+  /** Offers a recovery. A folder may be in place of the repository. */
+  offerRecovery(time: string, from?: string): Said;
   /** Recovers to the end of all that arrived as the version before did: staged, then fetched. */
   receiveOldWay(): void;
   /** Fetches what is offered. `killedAt` ends it when its copy has that file. */
@@ -246,7 +247,8 @@ export async function startRepository(settings: Readonly<Record<string, string>>
         { env: { ...env, BARMAN: join(folder, 'old.conf') } },
       );
     },
-    offerRecovery: (time) => said(join(programs, 'recovery'), ['offer', offer, time], env),
+    offerRecovery: (time, from) =>
+      said(join(programs, 'recovery'), ['offer', offer, time, ...(from === undefined ? [] : [from])], env),
     receiveOldWay: () => {
       const staged = offer;
       rmSync(staged, { recursive: true, force: true });

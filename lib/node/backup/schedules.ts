@@ -6,6 +6,7 @@ import { textfiles } from '../monitor/textfiles.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
+import { copyNotes } from './copy.ts';
 import { resultsFolder } from './folders.ts';
 import { backupCheck, baseBackup, recoveryProgram } from './programs.ts';
 import { connectionToServer, oldestHours } from './settings.ts';
@@ -25,6 +26,7 @@ export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[]
     resultsFolder,
     oldestHours(vars),
     2 * drill_hours,
+    ...(vars.backup.copy ? [copyNotes(vars)] : []),
   ];
   const drill = schedule(`${product}-recovery-drill`, {
     every: drill_hours * 3600,

@@ -14,6 +14,7 @@ import type {
   AcmeCertificate,
   ApiKey,
   Authority,
+  BackupCopy,
   Certificate,
   RawVariables,
   SnapshotFiles,
@@ -21,6 +22,7 @@ import type {
 } from '../variables/variables.ts';
 import { variablesSchema } from '../variables/variables.ts';
 import { readKeys } from './api-keys.ts';
+import { readBackupCopy } from './backup-copy.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { plainTextWarnings, readAuthority } from './encryption.ts';
 import { readFallback } from './fallback.ts';
@@ -77,7 +79,9 @@ export async function loadDeployment(
     const fallback = await readFallback(inventory, host, problems);
     const gateway = { certificate, keys, fallback };
     const tls = await readAuthority(inventory, host, problems);
-    return [host, { passwords, receivers, gateway, tls, backup, replica, files: snapshots[i] }] as const;
+    const copy = await readBackupCopy(inventory, host, problems);
+    const read = { passwords, receivers, gateway, tls, backup, copy, replica, files: snapshots[i] };
+    return [host, read] as const;
   });
   const secrets = new Map(await Promise.all(reading));
   for (const store of ['state', 'prover'] as const) {
@@ -114,6 +118,7 @@ interface Secrets {
   };
   readonly tls: Authority | undefined;
   readonly backup: Secret | undefined;
+  readonly copy: BackupCopy | undefined;
   readonly replica: Secret | undefined;
   readonly files: SnapshotFiles;
 }
@@ -192,7 +197,8 @@ function withSecrets(host: InventoryHost<RawVariables>, own: Secrets): Inventory
     ...rest,
     ...(password && { password }),
   });
-  const backup = copying(host.vars.backup, own.backup);
+  const { copy_to: _to, s3: _s3, recipients: _for, identity: _by, ...kept } = host.vars.backup;
+  const backup = { ...copying(kept, own.backup), ...(own.copy && { copy: own.copy }) };
   const replica = copying(host.vars.replica, own.replica);
   const { tls: _tls, ...others } = host.vars;
   const vars = { ...others, ...defaults, credentials, monitoring, gateway, backup, replica };

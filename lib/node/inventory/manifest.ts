@@ -50,7 +50,7 @@ async function filesOf(
 ): Promise<SnapshotFiles | undefined> {
   const { snapshot, network } = host.vars;
   const { manifest, from, state, prover, date } = snapshot;
-  const s3 = await readStorage(inventory, host, problems);
+  const s3 = await readStorage(inventory, host, 'snapshot', problems);
   const kept = s3 && { s3 };
   if (manifest === undefined)
     return state && prover && date !== undefined ? { state, prover, date, ...kept } : undefined;

@@ -13,22 +13,24 @@ const allowed = {
 };
 
 /**
- * The storage of a host's snapshot, with its keys.
+ * The storage of a host's snapshot, or of the copy of backups, with its keys.
  *
+ * @param section that has it under `s3`
  * @param problems where all that is wrong is added
  * @returns undefined without one, or with a problem
  */
 export async function readStorage(
   { placeOf, readSecret }: LoadedInventory<RawVariables>,
   { name, vars }: InventoryHost<RawVariables>,
+  section: 'snapshot' | 'backup',
   problems: Problem[],
 ): Promise<Storage | undefined> {
-  const { s3 } = vars.snapshot;
+  const { s3 } = vars[section];
   if (!s3) return undefined;
   const reading = s3Secrets.map(async (key) => {
     const reference = s3[key];
     if (reference === undefined) return [];
-    const path = ['snapshot', 's3', key];
+    const path = [section, 's3', key];
     const question = { name: path.join('.'), where: placeOf(name, path), allowed };
     const secret = await readSecret(reference, question).catch(
       (error) => void problems.push(...problemsIn(error)),

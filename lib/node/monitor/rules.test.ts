@@ -261,6 +261,23 @@ const cases: readonly (readonly [
       [`rpc_node_backup_oldest_allowed_seconds{${onBackup}}`]: '300x280',
     },
   ],
+  [
+    'BackupCopyOld',
+    {
+      [`rpc_node_backup_copied_seconds{${onBackup}}`]: '0+15x480 7200+0x320 12000+15x160',
+      [`rpc_node_backup_copied_since_seconds{${onBackup}}`]: '0x960',
+    },
+    [119, 185, 205],
+  ],
+  [
+    'BackupCopyOld',
+    {
+      [`rpc_node_backup_copied_seconds{${onBackup}}`]: '0+15x280',
+      [`rpc_node_backup_copied_since_seconds{${onBackup}}`]: '0x280',
+      [`rpc_node_backup_copied_base_seconds{${onBackup}}`]: '0+15x40 600+0x80 1800+15x160',
+      [`rpc_node_backup_oldest_allowed_seconds{${onBackup}}`]: '300x280',
+    },
+  ],
   ['ArchiveBehind', { [`rpc_node_backup_receiving{${onBackup}}`]: fault(1, 0) }],
   ['ArchiveBehind', { [`rpc_node_backup_behind_bytes{${onBackup}}`]: fault(2 ** 28, 2 ** 28 + 1) }],
   ['ArchiveGap', { [`rpc_node_backup_gap{${onBackup}}`]: fault(0, 1) }],

@@ -1,5 +1,7 @@
+import { PrivateFileFault, pathFrom, readPrivateFile } from '../../engine/file/private-file.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { Secret } from '../../engine/secret/secret.ts';
 import { backupHost } from '../backup/source.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -11,6 +13,8 @@ export interface AskedRecovery {
   readonly isDrill: boolean;
   /** Whether another data directory may be put aside. It is kept. */
   readonly setsAside: boolean;
+  /** Whether it starts from the copy in the storage, in place of the repository. */
+  readonly fromStorage: boolean;
 }
 
 /**
@@ -35,5 +39,59 @@ export function askedRecovery({ hosts, given }: Context<Variables>): AskedRecove
       hint: 'a lost database starts from the snapshot again: deploy.mjs',
     });
   }
-  return { time, isDrill: given.drill !== undefined, setsAside: given['set-aside'] !== undefined };
+  const fromStorage = given['from-storage'] !== undefined;
+  refuseContrary(given, fromStorage, backupHost(hosts)?.vars.backup.copy !== undefined);
+  return {
+    time,
+    isDrill: given.drill !== undefined,
+    setsAside: given['set-aside'] !== undefined,
+    fromStorage,
+  };
+}
+
+/**
+ * @throws Problem for options that do not fit together, and for a copy that the inventory does not
+ * name
+ */
+function refuseContrary(given: Context<Variables>['given'], fromStorage: boolean, isCopied: boolean): void {
+  if (fromStorage && !isCopied) {
+    throw new Problem('--from-storage: the inventory names no copy of the backups', {
+      hint: 'add backup.copy_to and backup.s3, as the lost backup host had them (docs/backup-copy.md)',
+    });
+  }
+  if (fromStorage && given.drill !== undefined) {
+    throw new Problem('--drill is of the repository on the backup host, and --from-storage of the copy', {
+      hint: 'leave one of the two out',
+    });
+  }
+  if (!fromStorage && given['copy-identity'] !== undefined) {
+    throw new Problem('--copy-identity has no use without --from-storage', {
+      hint: 'add --from-storage, or leave --copy-identity out: the repository is not encrypted',
+    });
+  }
+}
+
+/** Of a file with private keys. Bytes. */
+const largest = 64 * 1024;
+
+/**
+ * The private keys of age that read a copy: those of option --copy-identity, or that of the
+ * inventory.
+ *
+ * @returns a line each; undefined without any
+ * @throws Problem for a file that cannot be used, or has no key. Its content is never shown.
+ */
+export async function identitiesOfCopy({ hosts, given }: Context<Variables>): Promise<Secret | undefined> {
+  const file = given['copy-identity'];
+  if (file === undefined) return backupHost(hosts)?.vars.backup.copy?.identity;
+  const reading = readPrivateFile(pathFrom(process.cwd(), file), largest);
+  const text = await reading.catch((error: unknown) => {
+    if (!(error instanceof PrivateFileFault)) throw error;
+    throw new Problem(`--copy-identity: the file ${error.message}`, { hint: error.hint });
+  });
+  const keys = text.match(/^AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}$/gm);
+  if (keys) return new Secret(keys.join('\n'));
+  throw new Problem(`--copy-identity: ${file} has no private key of age`, {
+    hint: 'name a file as age-keygen makes it, with a line AGE-SECRET-KEY-1…; a key of SSH is never sent to a host',
+  });
 }

@@ -3,18 +3,24 @@ import { drift, ok, type Resource, task } from '../../engine/resource/resource.t
 import type { Context } from '../../engine/resource/role.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
-import { markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
+import { fetchedFolder, markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
 
 /** After a recovery only the recovered databases stay. The next recovery starts from nothing. */
 export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): Resource {
   const isBackup = groups.includes('backup');
   const left = isBackup ? offeredFolder(vars) : markIn(dataFolder(vars, 'state-db'));
+  const fetched = fetchedFolder(vars);
   return task('nothing is left of the recovery', {
     check: async (host) => {
-      const [stat, unit] = await Promise.all([host.stat(left), host.unit(`${servingUnit}.service`)]);
-      if (!stat && unit.active !== 'active') return ok;
+      const [stat, copy, unit] = await Promise.all([
+        host.stat(left),
+        isBackup ? host.stat(fetched) : undefined,
+        host.unit(`${servingUnit}.service`),
+      ]);
+      if (!stat && !copy && unit.active !== 'active') return ok;
       const stop = isBackup ? [command`systemctl stop ${servingUnit}.service`] : [];
-      return drift(`${left} is there`, [...stop, command`rm -rf ${left} ${passwordFile}`]);
+      const all = copy ? [left, fetched] : [left];
+      return drift(`${stat ? left : fetched} is there`, [...stop, command`rm -rf ${all} ${passwordFile}`]);
     },
   });
 }

@@ -13,7 +13,8 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { addressesOf, databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
+import type { AskedRecovery } from './asked.ts';
+import { fetchedFolder, markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 
 /** Of rsync on the backup host. */
@@ -25,11 +26,9 @@ const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
 
 /**
  * The backup host offers what the Database+Sync server needs to be as it was at a time: the files
- * of its repository, verified, and none of them copied.
- *
- * @param time as `AskedRecovery` has it
+ * of its repository, or of the copy from the storage, verified, and none of them copied.
  */
-export function recoveryIsOffered(context: Context<Variables>, time: string): Resource[] {
+export function recoveryIsOffered(context: Context<Variables>, asked: AskedRecovery): Resource[] {
   const { vars } = context;
   return [
     packages('zstd'),
@@ -37,41 +36,51 @@ export function recoveryIsOffered(context: Context<Variables>, time: string): Re
     ...backupPrograms(),
     recoverySettings(context),
     directory(jobDirectory).mode(0o700),
-    recoveryIsVerified(vars, time),
+    recoveryIsVerified(vars, asked),
     file(passwordFile).content(secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/)),
     file(configuration).content(rsyncSettings(context)),
     offerCanBeFetched(),
   ];
 }
 
-function recoveryIsVerified(vars: Variables, time: string): Resource {
+function recoveryIsVerified(vars: Variables, { time, fromStorage }: AskedRecovery): Resource {
   const folder = offeredFolder(vars);
+  const from = fromStorage ? fetchedFolder(vars) : repositoryOf(vars);
   return job(`a recovery to ${time} is verified`, {
     unit: `${product}-recovery`,
-    script: `exec ${recoveryProgram} offer ${folder} ${time}\n`,
+    script: `exec ${recoveryProgram} offer ${folder} ${time}${fromStorage ? ` ${from}` : ''}\n`,
     done: async (host) => {
-      const [isMarked, items] = await Promise.all([
+      const [isMarked, mark, items, fetched] = await Promise.all([
         isRecovered(host, folder, time),
+        host.stat(markIn(folder)),
         host.stat(`${folder}/lists/items`),
+        fromStorage ? host.stat(`${from}/fetched`) : undefined,
       ]);
       // The version before made a whole data directory there, with the same mark.
       if (!isMarked || !items) return drift('it is not verified yet');
-      return time !== 'latest' || (await isNewest(host, vars))
+      // An offer of the repository has the same mark, too.
+      if (fetched && mark && mark.modified < fetched.modified)
+        return drift('it is not of the copy that was fetched');
+      return time !== 'latest' || (await isNewest(host, from, folder))
         ? ok
         : drift('newer changes have reached the backup host');
     },
   });
 }
 
+const repositoryOf = (vars: Variables) => `${dataFolder(vars, 'backup')}/state-db`;
+
 /**
  * Whether what is offered is still all that reached the backup host. A server that
  * stopped for its recovery sends nothing, so log that came more than an hour later is of one that
  * went on.
+ *
+ * @param from the folder with the log
+ * @param offered the folder of the offer
  */
-async function isNewest(host: Reader, vars: Variables): Promise<boolean> {
-  const repository = `${dataFolder(vars, 'backup')}/state-db`;
+async function isNewest(host: Reader, from: string, offered: string): Promise<boolean> {
   const newer = await host.$`
-    find ${repository}/wals ${repository}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(offeredFolder(vars))}) 1 hour")" -print -quit`;
+    find ${from}/wals ${from}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(offered)}) 1 hour")" -print -quit`;
   return newer.text() === '';
 }
 

@@ -14,6 +14,11 @@ export function offeredFolder(vars: Variables): string {
   return `${dataFolder(vars, 'backup')}/recovery`;
 }
 
+/** The copy that a recovery from the storage has fetched to the backup host. */
+export function fetchedFolder(vars: Variables): string {
+  return `${dataFolder(vars, 'backup')}/from-storage`;
+}
+
 /** The file in a folder that says to which time it is a recovery. */
 export function markIn(folder: string): string {
   return `${folder}/rpc-node-recovered`;

@@ -99,7 +99,13 @@ function isInStorage(storage: Storage, target: string) {
 
 const namesIn = (host: Reader, storage: Storage, target: string) => {
   const { bucket, prefix } = inBucket(target, storage);
-  return listStorage(host, { url: bucket, shown: target, signing: signing(storage) }, prefix, limit);
+  return listStorage(
+    host,
+    { url: bucket, shown: target, signing: signing(storage) },
+    prefix,
+    limit,
+    'snapshot.s3',
+  );
 };
 
 /** The storage answers, and the folder there is empty, or has what this host sends or has sent. */

@@ -4,6 +4,7 @@ import type { Path } from '../../engine/inventory/located.ts';
 const references: readonly RegExp[] = [
   /^credentials\.(state|pool|prover)\.password$/,
   /^(backup|replica)\.password$/,
+  /^backup\.(identity|s3\.(access_key|secret_key|session_token))$/,
   /^tls\.key$/,
   /^gateway\.(tls\.key|tls\.acme\.dns\..*|fallback|keys\..*\.key)$/,
   /^snapshot\.s3\.(access_key|secret_key|session_token)$/,

@@ -16,6 +16,9 @@ const storageAddressRule =
 /** Whether an address is of a storage, right or wrong. */
 export const isOfStorage = (address: string) => /^s3:/i.test(address);
 
+/** A folder in a storage. */
+export const storageFolder = matching(storageAddress, storageAddressRule, 's3://bucket/folder');
+
 /** A web address, or a name in a storage. */
 export const orInStorage = (web: z.ZodType<string>) =>
   z
@@ -27,7 +30,7 @@ export const orInStorage = (web: z.ZodType<string>) =>
     })
     .meta({ title: 'web address, or s3://bucket/name' });
 
-const keyRule = 'with read access; to take a snapshot, with write access too';
+const keyRule = 'with read access; to take a snapshot or copy backups, with write access too';
 
 /** A storage that speaks S3, and the keys for it. */
 export const s3Schema = z.strictObject({

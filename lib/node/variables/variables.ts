@@ -483,6 +483,19 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
   readonly password: Secret;
 }
 
+type RawCopy = Pick<RawVariables['backup'], 'copy_to' | 's3' | 'recipients' | 'identity'>;
+
+/** Where the backup host copies its backups, and for whom they are encrypted. */
+export interface BackupCopy {
+  /** `s3://bucket/folder`. */
+  readonly target: string;
+  readonly storage: Storage;
+  /** Public keys of age, `age1…`; none: nothing is encrypted. */
+  readonly recipients: readonly string[];
+  /** A private key of age that reads what is encrypted; undefined where the inventory names none. */
+  readonly identity?: Secret;
+}
+
 /** The two archives of a snapshot, from the inventory or its manifest. */
 export interface SnapshotFiles {
   readonly state: z.output<typeof types.download>;
@@ -548,7 +561,11 @@ export interface Variables
   /** undefined where SQL between the hosts is in plain text. */
   readonly tls?: Authority;
   readonly replica: Omit<RawVariables['replica'], 'password'> & { readonly password?: Secret };
-  readonly backup: Omit<RawVariables['backup'], 'password'> & { readonly password?: Secret };
+  readonly backup: Omit<RawVariables['backup'], 'password' | keyof RawCopy> & {
+    readonly password?: Secret;
+    /** Of the backup host alone; undefined where nothing is copied. */
+    readonly copy?: BackupCopy;
+  };
   readonly gateway: Omit<RawVariables['gateway'], 'tls' | 'keys' | 'fallback'> & {
     readonly tls?: Certificate | AcmeCertificate;
     readonly keys: readonly ApiKey[];

@@ -43,6 +43,7 @@ export async function askStorage(
  *
  * @param folder with the URL of its bucket
  * @param prefix the folder in the bucket, with a slash at its end
+ * @param named the key of the inventory that names the storage
  * @returns the names; or the reason and the remedy, in one text
  */
 export async function listStorage(
@@ -50,9 +51,10 @@ export async function listStorage(
   { url, shown, signing }: StoredFile,
   prefix: string,
   seconds: number,
+  named: string,
 ): Promise<readonly string[] | string> {
   const output = await host.$({ stdin: signing, timeoutSeconds: seconds + 2 })`
-    sh -c ${listScript} list-storage ${shown} ${url} ${encodeURIComponent(prefix)} ${seconds}`;
+    sh -c ${listScript} list-storage ${shown} ${url} ${encodeURIComponent(prefix)} ${seconds} ${named}`;
   if (output.ok) return output.lines();
   return (
     output.stderr.trim().split('\n').at(-1)?.replace(`${shown}: `, '') ||

@@ -1,0 +1,103 @@
+import { readProgram } from '../../engine/host/script.ts';
+import { shellSettings } from '../../engine/host/shell-settings.ts';
+import { command } from '../../engine/host/step.ts';
+import { secretContent } from '../../engine/resource/file/content.ts';
+import { file } from '../../engine/resource/file/file.ts';
+import { listStorage } from '../../engine/resource/network/storage.ts';
+import { drift, expectation, ok, type Resource, task, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { packages } from '../../engine/resource/system/packages.ts';
+import { schedule } from '../../engine/resource/system/schedule.ts';
+import { stoppedService } from '../../engine/resource/system/stopped-service.ts';
+import { product } from '../server/product.ts';
+import { dataFolder } from '../variables/data-folders.ts';
+import { inBucket, signing, webAddress } from '../variables/s3.ts';
+import type { BackupCopy, Variables } from '../variables/variables.ts';
+
+/** Seconds between two runs: what a site loses at most, beside what a run takes. */
+const copyEvery = 300;
+
+/** Of one request. Seconds. */
+const limit = 30;
+
+const unit = `${product}-backup-copy`;
+const library = `/usr/local/lib/${product}`;
+const keyFile = `/etc/${product}/backup-copy-keys`;
+const recipientsFile = `/etc/${product}/backup-copy-recipients`;
+
+/** Fetches a copy from the storage, on a backup host. */
+export const fetchProgram = `${library}/fetch-backup`;
+
+/** The notes of what was copied. The check of the repository reads them. */
+export function copyNotes(vars: Variables): string {
+  return `${dataFolder(vars, 'backup')}/offsite`;
+}
+
+/**
+ * What the repository has is copied to a storage, each five minutes: where the inventory names
+ * one. Where it names none any more nothing is sent, and no keys are on the host.
+ */
+export function backupsAreCopied({ vars }: Context<Variables>): Resource[] {
+  const { copy } = vars.backup;
+  if (!copy) return [stoppedService(`${unit}.timer`), noKeysAreLeft()];
+  return [
+    storageAnswers(copy),
+    file(keyFile)
+      .content(secretContent(signing(copy.storage).reveal(), /^(user|header) =/))
+      .mode(0o600),
+    ...copyPrograms(vars, copy),
+    schedule(unit, {
+      every: copyEvery,
+      command: `runuser -u barman -- ${library}/send-backup <${keyFile}`,
+      description: 'Copy of the backups to a storage',
+    }),
+  ];
+}
+
+/** The programs that send and fetch a copy are on the host, with their settings. */
+export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
+  const { target, storage, recipients } = copy;
+  const { bucket, prefix } = inBucket(target, storage);
+  const settings = shellSettings({
+    REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
+    NOTES: copyNotes(vars),
+    BUCKET: bucket,
+    PREFIX: prefix,
+    URL: `${webAddress(target, storage)}/`,
+    SHOWN: `${target}/`,
+    RECIPIENTS: recipients.length > 0 ? recipientsFile : '',
+  });
+  const of = (name: string) => new URL(`../../../templates/host/${name}.sh`, import.meta.url);
+  const program = (name: string, ...files: readonly string[]) =>
+    file(`${library}/${name}`)
+      .content(readProgram(...files.map(of)))
+      .mode(0o755);
+  return [
+    packages('curl', ...(recipients.length > 0 ? ['age'] : [])),
+    ...(recipients.length > 0 ? [file(recipientsFile).content(`${recipients.join('\n')}\n`)] : []),
+    file(`/etc/${product}/backup-copy.conf`).content(settings),
+    program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup'),
+    program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup'),
+  ];
+}
+
+/** The storage lets the host see the folder. What it refuses later is in status. */
+export function storageAnswers({ target, storage }: BackupCopy): Resource {
+  const { bucket, prefix } = inBucket(target, storage);
+  return expectation(`${target} takes copies of the backups`, {
+    check: async (host) => {
+      const folder = { url: bucket, shown: target, signing: signing(storage) };
+      const names = await listStorage(host, folder, prefix, limit, 'backup.s3');
+      if (names === 'curl is not installed') return unknownUntil('curl is installed');
+      return typeof names === 'string' ? drift(`${target}: ${names}`) : ok;
+    },
+    hint: 'correct backup.copy_to or backup.s3: nothing in the storage is changed',
+  });
+}
+
+function noKeysAreLeft(): Resource {
+  return task('no keys of a storage for backups are left', {
+    check: async (host) =>
+      (await host.stat(keyFile)) ? drift(`${keyFile} is there`, [command`rm -f ${keyFile}`]) : ok,
+  });
+}

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Makes of a copy in an S3-compatible storage (send-backup.sh) a folder from which recovery.sh recovers, as user barman: the newest base backup
+# that ended before a time, and its write-ahead log. It may be killed at any moment: the next run fetches what is missing. The functions of
+# fetch.sh and storage-folder.sh are before this text.
+#
+# Standard input: settings of curl that sign requests, and identities of age, a line each. They are in no file of this host.
+# Arguments: the folder, the time (2026-11-22T18:00:00Z, or latest)
+# Settings, from the file COPY_CONF or /etc/rpc-node/backup-copy.conf: as send-backup.sh has them
+set -u
+umask 077
+export LC_ALL=C TZ=UTC
+# shellcheck disable=SC2034 # of fetch.sh
+STORAGE=backup.s3
+# How many files are fetched at the same time.
+: "${WORKERS:=4}"
+# shellcheck source=/dev/null
+. "${COPY_CONF:-/etc/rpc-node/backup-copy.conf}"
+folder=$1 time=$2
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+
+# Fetches a file, decrypts it, and gives it its name last. Arguments: name in the storage without .age, target, SHA-256 or nothing, number of
+# the worker
+get() {
+  if [ -e "$2" ]; then return 0; fi
+  g_file=$(awk -v name="$1" '$1 == name || $1 == name ".age" { print; exit }' "$work/there")
+  [ -n "$g_file" ] || { echo "$SHOWN$1 is not there" >&2; return 1; }
+  g_bytes=${g_file##* } g_name=${g_file% *} g_part=$work/part-$4
+  # Of another file, or whole and wrong.
+  rm -f "$g_part" "$g_part.plain"
+  fetch_file "$SHOWN$g_name" "$URL$g_name" "$g_bytes" "$g_part" "$work/said-$4" || return 1
+  g_sum=$(header x-amz-meta-sha256 <"$work/said-$4/headers")
+  if [ -n "$g_sum" ] && [ "$g_sum" != "$(sha256sum <"$g_part" | cut -d' ' -f1)" ]; then
+    echo "$SHOWN$g_name is damaged in the storage" >&2
+    return 1
+  fi
+  case $g_name in
+    *.age)
+      [ -n "$IDENTITY" ] || { echo "$SHOWN$g_name is encrypted: name the private key, by backup.identity or --copy-identity FILE" >&2; return 1; }
+      printf '%s\n' "$IDENTITY" | age --decrypt --identity - --output "$g_part.plain" "$g_part" 2>"$work/age-$4" || {
+        case $(cat "$work/age-$4") in
+          *'no identity matched'*) echo "$SHOWN$g_name is encrypted for another key: name its private key, by backup.identity or --copy-identity FILE" >&2 ;;
+          *) echo "$SHOWN$g_name cannot be decrypted: $(sed -n 's/^age: error: //p' "$work/age-$4" | head -n 1)" >&2 ;;
+        esac
+        return 1
+      }
+      rm "$g_part" ;;
+    *) mv "$g_part" "$g_part.plain" ;;
+  esac
+  if [ -n "$3" ] && [ "$(sha256sum <"$g_part.plain" | cut -d' ' -f1)" != "$3" ]; then
+    echo "$SHOWN$g_name is damaged: its SHA-256 is not that of its backup" >&2
+    return 1
+  fi
+  mv "$g_part.plain" "$2"
+}
+
+# Prints the end of a base backup, seconds since 1970. Argument: its backup.info
+end_of() { date -d "$(sed -n 's/^end_time=//p' "$1")" +%s; }
+
+# Sets $base to the newest base backup that ended before the time, SYSTEM/base/NAME.
+choose_base() {
+  until=9999999999 base=''
+  if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
+  sed -n 's/^\([0-9]*\/base\/[^/]*\)\/backup\.info\(\.age\)\{0,1\} .*/\1/p' "$work/there" | sort -t/ -k3,3r >"$work/bases"
+  while read -r each; do
+    rm -f "$work/info"
+    get "$each/backup.info" "$work/info" '' 0 </dev/null || exit 1
+    if [ "$(end_of "$work/info")" -le "$until" ]; then base=$each; break; fi
+  done <"$work/bases"
+  [ -n "$base" ] || fail "no whole base backup in $SHOWN ended before $time"
+}
+
+# Writes what is fetched, a line each: name, target, SHA-256 or -, arrival or -. With a time the log ends with the first segment that came
+# after it.
+list_items() {
+  begin=$(sed -n 's/^begin_wal=//p' "$work/info")
+  end=$(sed -n 's/^end_wal=//p' "$work/info")
+  sed "s|^\([0-9a-f]*\) [ *]\(.*\)|$base/\2 $data/pieces/\2 \1 -|" "$data/pieces/SHA256SUMS"
+  sed -n "s|^${base%%/*}/log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
+    awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${base%%/*}/log/" -v to=wals/ '
+      $1 == before { next }
+      { before = $1; line = from $1 "." $2 " " to $1 " - " $2 }
+      $1 ~ /history$/ { print line; next }
+      length($1) != 24 || substr($1, 9) < substr(begin, 9) { next }
+      substr($1, 1, 8) != timeline { timeline = substr($1, 1, 8); over = 0 }
+      over { next }
+      { print line }
+      $2 > until && substr($1, 9) > substr(end, 9) { over = 1 }'
+}
+
+# Fetches each of so many items. Argument: number of the worker
+work_through() {
+  number=0
+  while read -r name target sum arrived; do
+    number=$((number + 1))
+    if [ $((number % WORKERS)) != "$1" ]; then continue; fi
+    [ ! -e "$work/failed" ] || exit 1
+    get "$name" "$target" "${sum#-}" "$1" </dev/null || { : >"$work/failed"; exit 1; }
+    [ "$arrived" = - ] || touch -d "@$arrived" "$target" || exit 1
+  done <"$work/items"
+}
+
+# What the disk cannot hold is not begun.
+need_room() {
+  needed=$(awk 'NR == FNR { size[$1] = $2; next } system("test -e " $2) != 0 { sum += ($1 in size) ? size[$1] : size[$1 ".age"] } END { printf "%.0f", sum }' \
+    "$work/there" "$work/items")
+  free=$(df -P -B1 . | awk 'END { print $4 }')
+  [ "$needed" -le "$free" ] ||
+    fail "there is no room in $folder for the copy: $((needed / 1000000)) MB have to be fetched, and $((free / 1000000)) MB are free"
+}
+
+input=$(cat)
+# shellcheck disable=SC2034 # of fetch.sh
+SIGNING=$(printf '%s\n' "$input" | grep -v '^AGE-SECRET-KEY-')
+IDENTITY=$(printf '%s\n' "$input" | grep '^AGE-SECRET-KEY-')
+can_sign >&2 || exit 1
+mkdir -p "$folder" && cd "$folder" && exec 9>lock || exit 1
+flock -n 9 || fail 'another fetch runs'
+work=work
+rm -rf "$work" fetched
+mkdir "$work" || exit 1
+list_folder "$SHOWN" "$BUCKET" "$PREFIX" >"$work/there" || exit 1
+choose_base
+# Of a run to another time, or of another database system.
+if [ "$(cat system 2>/dev/null)" != "${base%%/*}" ]; then rm -rf wals; fi
+mkdir -p wals && echo "${base%%/*}" >system || exit 1
+for each in base/*; do
+  [ "$each" = "base/${base##*/}" ] || rm -rf "$each"
+done
+data=base/${base##*/}/data
+mkdir -p "$data/pieces" || exit 1
+get "$base/SHA256SUMS" "$data/pieces/SHA256SUMS" '' 0 && get "$base/backup_manifest" "$data/backup_manifest" '' 0 || exit 1
+list_items >"$work/items" || exit 1
+need_room
+workers='' worker=0
+while [ "$worker" -lt "$WORKERS" ]; do
+  work_through "$worker" &
+  workers="$workers $!" worker=$((worker + 1))
+done
+for each in $workers; do wait "$each" || : >"$work/failed"; done
+[ ! -e "$work/failed" ] || fail "the copy in $SHOWN is not fetched. The next run goes on"
+# A base backup counts by it.
+mv "$work/info" "$data/../backup.info" && rm -rf "$work" && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched

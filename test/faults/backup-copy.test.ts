@@ -1,0 +1,480 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Secret } from '../../lib/engine/secret/secret.ts';
+import type { Storage } from '../../lib/node/variables/s3.ts';
+import { installMissing } from '../install-missing.ts';
+import { ageKey, type Copy, copyOf, noted } from '../kinds/backup-copy.ts';
+import { type Repository, startRepository } from '../kinds/backup-repository.ts';
+import { getStorageServer, startStorage } from '../storage-server.ts';
+
+// The copy of backups off the site, with the real PostgreSQL 15, Barman and age, and a real S3
+// gateway that checks signatures.
+
+let host: Repository;
+let server: Awaited<ReturnType<typeof startStorage>>;
+let copy: Copy;
+/** The folder of the copy in the storage, on this machine. */
+let stored: string;
+
+beforeAll(async () => {
+  installMissing([
+    ['/usr/bin/age', 'age'],
+    ['/usr/bin/faketime', 'faketime'],
+  ]);
+  getStorageServer();
+  server = await startStorage();
+  host = await startRepository();
+  copy = copyOf(host, server.storage());
+  stored = join(server.bucket, 'backups/mainnet');
+  host.source.sql(
+    'state_db',
+    `create schema state; create table state.l2block (block_num bigint primary key, block_hash text);
+     create table filler (n bigint primary key, text text);
+     insert into filler select n, encode(sha256(n::text::bytea), 'hex') || repeat(md5(n::text), 20) from generate_series(1, 500000) n;`,
+  );
+  addBlocks(1000);
+  expect(host.makeBackup()).toMatchObject({ code: 0 });
+}, 300_000);
+
+afterAll(async () => {
+  await host.end();
+  await server.remove();
+});
+
+function addBlocks(count: number): void {
+  host.source.sql(
+    'state_db',
+    `insert into state.l2block select n, md5(n::text) from generate_series((select coalesce(max(block_num), 0) + 1 from state.l2block),
+     (select coalesce(max(block_num), 0) + ${count} from state.l2block)) n`,
+  );
+}
+const blocksOf =
+  "select count(*) || ' ' || md5(string_agg(block_hash, '' order by block_num)) from state.l2block";
+const blocks = () => host.source.sql('state_db', blocksOf);
+
+/** Names of the copy in the storage, without the folder of the database system. */
+function names(): string[] {
+  if (!existsSync(stored)) return [];
+  const files = readdirSync(stored, { recursive: true, encoding: 'utf8' }) as string[];
+  return files
+    .filter((name) => statSync(join(stored, name)).isFile())
+    .map((name) => name.replace(/^\d+\//, ''))
+    .sort();
+}
+
+const segments = () => names().filter((name) => name.startsWith('log/'));
+
+/** Offers a recovery of what was fetched, fetches it onto the new server, and asks it for its blocks. */
+async function recovered(time: string): Promise<string> {
+  const offered = host.offerRecovery(time, copy.fetched);
+  expect(offered, offered.said).toMatchObject({ code: 0 });
+  expect(await host.receive(time)).toMatchObject({ code: 0 });
+  const server = await host.start();
+  const found = server.sql('state_db', blocksOf);
+  await server.stop();
+  return found;
+}
+
+/** Nothing of the copy is anywhere. */
+function startOver(): void {
+  for (const folder of [stored, copy.notes, copy.fetched]) rmSync(folder, { recursive: true, force: true });
+  copy.encryptFor();
+}
+
+beforeEach(startOver);
+afterEach(() => {
+  for (const name of [host.data, `${host.data}.rpc-node-copy`, host.offer])
+    rmSync(name, { recursive: true, force: true });
+});
+
+const mebibyte = 1024 ** 2;
+/** The bytes of a file in the storage. */
+const path = (name: string) => join(stored, readdirSync(stored)[0] ?? '', name);
+const firstPiece = () => names().find((name) => name.includes('piece-000001')) ?? '';
+
+describe('A copy of the backups off the site', () => {
+  test('databases are recovered from it alone, with all that was written before it was sent', async () => {
+    addBlocks(100);
+    const began = Math.floor(Date.now() / 1000);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(Number(noted(copy, 'log-at'))).toBeGreaterThanOrEqual(began);
+    expect(Number(noted(copy, 'base-at'))).toBeGreaterThan(0);
+    expect(segments().length).toBeGreaterThan(0);
+    const requests = server.log().length;
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    // The log goes on by itself.
+    expect(server.log().slice(requests)).not.toMatch(/\| PUT \| \S+\/base\//);
+    const fetched = await copy.fetch('latest');
+    expect(fetched, fetched.said).toMatchObject({ code: 0 });
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('encrypted, it is recovered with the private key alone, and shows nothing without it', async () => {
+    const [key, escrow, other] = [ageKey(), ageKey(), ageKey()];
+    copy.encryptFor(key.recipient, escrow.recipient);
+    host.source.sql('state_db', "create table marked as select repeat('walrus', 1000) as text");
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(names().every((name) => name.endsWith('.age'))).toBe(true);
+    for (const name of names())
+      expect(readFileSync(path(name)).subarray(0, 21).toString()).toBe('age-encryption.org/v1');
+    const grep = ['-rlE', 'end_time|PG_VERSION|walrus', stored];
+    expect(() => execFileSync('grep', grep)).toThrow();
+    expect(await copy.fetch('latest')).toEqual({
+      code: 1,
+      said: expect.stringMatching(
+        /backup\.info\.age is encrypted: name the private key, by backup\.identity or --copy-identity FILE\n$/,
+      ),
+    });
+    expect((await copy.fetch('latest', other.identity)).said).toMatch(
+      /backup\.info\.age is encrypted for another key: name its private key/,
+    );
+    const fetched = await copy.fetch('latest', `${other.identity}\n${escrow.identity}`);
+    expect(fetched, fetched.said).toMatchObject({ code: 0 });
+    expect(() => execFileSync('grep', ['-rl', 'AGE-SECRET-KEY', join(host.folder, 'backup')])).toThrow();
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('a time before the end of the log is recovered as it was then', async () => {
+    addBlocks(5);
+    const [before, time] = [blocks(), new Date(Date.now() + 1000).toISOString().replace(/\.\d+Z$/, 'Z')];
+    await delay(2100);
+    addBlocks(5);
+    host.source.sql('postgres', 'select pg_switch_wal()');
+    addBlocks(5);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(await copy.fetch(time)).toMatchObject({ code: 0 });
+    expect(await recovered(time)).toBe(before);
+    expect((await copy.fetch('2001-01-01T00:00:00Z')).said).toMatch(
+      /^no whole base backup in s3:\/\/snapshots\/backups\/mainnet\/ ended before 2001/,
+    );
+  });
+});
+
+/** A program before all others, for one run. */
+function standIn(name: string, script: string): string {
+  const folder = join(host.folder, 'stand-ins');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o755 });
+  writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return folder;
+}
+
+/** How often the storage was asked to take or give a name, since so many characters of its log. */
+const times = (method: string, name: string, since = 0): number =>
+  server
+    .log()
+    .slice(since)
+    .split('\n')
+    .filter((line) => line.includes(`| ${method} |`) && line.includes(name)).length;
+
+const change = (file: string) => {
+  execFileSync('cp', ['-p', file, `${file}.kept`]);
+  execFileSync('sh', ['-c', 'printf x | dd of="$1" bs=1 seek=1000 conv=notrunc status=none', 'sh', file]);
+};
+const putBack = (file: string) => renameSync(`${file}.kept`, file);
+const bases = () => readdirSync(join(host.repository, 'base')).sort();
+const here = (name: string) => join(host.repository, 'base', bases().at(-1) ?? '', 'data', name);
+
+describe('A copy of backups on its way to a storage goes wrong', () => {
+  test.each([
+    ['while a piece is sent', () => times('PUT', 'piece-000001') > 0],
+    [
+      'while the log is sent',
+      () => existsSync(join(copy.notes, 'log-at')) === false && segments().length > 1,
+    ],
+    ['while a piece is encrypted', () => existsSync(join(copy.notes, 'work/body'))],
+  ])('killed %s: the next run ends it', async (when, killedWhen) => {
+    if (when.endsWith('encrypted')) copy.encryptFor(ageKey().recipient);
+    const since = server.log().length;
+    const programs = standIn('curl', `exec /usr/bin/curl "$@" --limit-rate ${20 * mebibyte}`);
+    const isNow = () => server.log().length > since && killedWhen();
+    expect((await copy.send({ programs, killedWhen: isNow })).code).not.toBe(0);
+    expect(names().filter((name) => name.includes('backup.info'))).toEqual([]);
+    const [there, from] = [names(), server.log().length];
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(names().some((name) => name.includes('backup.info'))).toBe(true);
+    for (const name of there) expect([name, times('PUT', name, from)]).toEqual([name, 0]);
+  });
+
+  test.each<[string, () => Storage, RegExp]>([
+    [
+      'an unknown access key',
+      () => server.storage({ access_key: new Secret('AKIAOTHER') }),
+      /the storage does not know the access key: correct backup\.s3\.access_key/,
+    ],
+    [
+      'another secret key',
+      () => server.storage({ secret_key: new Secret('another') }),
+      /the secret key is not that of the access key: correct backup\.s3\.secret_key/,
+    ],
+    [
+      'another region',
+      () => server.storage({ region: 'us-east-1' }),
+      /the bucket is in region eu-test-1: correct backup\.s3\.region/,
+    ],
+    [
+      'a key without rights',
+      () => server.account('AKIANORIGHTS', 'user'),
+      /the storage does not allow this with this key/,
+    ],
+    [
+      'an endpoint that does not answer',
+      () => server.storage({ endpoint: 'http://127.0.0.1:1' }),
+      /the storage at 127\.0\.0\.1:1 does not answer .*: check backup\.s3\.endpoint/,
+    ],
+  ])('%s: named, with what to do, and the next run ends it', async (_, of, words) => {
+    const { code, said } = await copy.send({ storage: of() });
+    expect([code, said]).toEqual([1, expect.stringMatching(words)]);
+    expect(noted(copy, 'failed')).toMatch(words);
+    expect((await copy.fetch('latest', '', { storage: of() })).said).toMatch(words);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(noted(copy, 'failed')).toBe('');
+  });
+
+  test('the bucket is away: named, and the next run sends all of it', async () => {
+    renameSync(server.bucket, `${server.bucket}.away`);
+    expect((await copy.send()).said).toMatch(/there is no such bucket: correct its name, or make it/);
+    renameSync(`${server.bucket}.away`, server.bucket);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+  });
+
+  test.each(['-40m', '+40m'])('a clock that is %s off: named, with how it is corrected', async (offset) => {
+    const { said } = await copy.send({ before: ['faketime', '-f', offset] });
+    expect(said).toMatch(
+      /the clock of \S+ is (39|40|41) minutes (behind|ahead of) that of the storage, which then accepts no signature: correct/,
+    );
+    expect(await copy.send()).toMatchObject({ code: 0 });
+  });
+
+  test('the keys are withdrawn in the middle: named, and the next run ends it', async () => {
+    const storage = server.account('AKIAWITHDRAWN', 'admin');
+    const programs = standIn(
+      'age',
+      `curl --silent --output /dev/null http://127.0.0.1:1; while [ ! -e ${host.folder}/withdrawn ]; do sleep 0.1; done; exec /usr/bin/age "$@"`,
+    );
+    copy.encryptFor(ageKey().recipient);
+    const sending = copy.send({ storage, programs });
+    while (!existsSync(join(copy.notes, 'work/plain'))) await delay(20);
+    server.withdraw('AKIAWITHDRAWN');
+    writeFileSync(join(host.folder, 'withdrawn'), '');
+    expect((await sending).said).toContain('the storage does not know the access key');
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+  });
+
+  test('the disk of the backup host is full: named, and the next run ends it', async () => {
+    execFileSync('install', ['-d', '-o', 'barman', '-g', 'barman', copy.notes]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,uid=barman,mode=0700', 'tmpfs', copy.notes]);
+    try {
+      const { code, said } = await copy.send();
+      expect([code, said]).toEqual([1, expect.stringContaining(`there is no room in ${copy.notes}`)]);
+    } finally {
+      execFileSync('umount', [copy.notes]);
+    }
+    expect(names().some((name) => name.includes('backup.info'))).toBe(false);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+  });
+
+  test('a piece of the repository is damaged: named and not sent, and the log goes on', async () => {
+    const piece = here('pieces/piece-000001.tar.zst');
+    change(piece);
+    const { code, said } = await copy.send();
+    expect([code, said]).toEqual([1, `${piece} is corrupt, and is not sent\n`]);
+    expect(noted(copy, 'failed')).toContain('is corrupt, and is not sent');
+    expect(segments().length).toBeGreaterThan(0);
+    expect(firstPiece()).toBe('');
+    putBack(piece);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+  });
+
+  test('a segment of the repository is damaged: named and not sent, and the others are', async () => {
+    const wals = join(host.repository, 'wals');
+    const all = (readdirSync(wals, { recursive: true, encoding: 'utf8' }) as string[]).filter((name) =>
+      /\/[0-9A-F]{24}$/.test(name),
+    );
+    const segment = join(wals, all.sort()[0] ?? '');
+    change(segment);
+    const name = segment.slice(-24);
+    expect((await copy.send()).said).toContain(
+      `the write-ahead log ${name} cannot be read, and is not sent\n`,
+    );
+    expect(segments().length).toBeGreaterThan(0);
+    expect(noted(copy, 'log-at')).toBe('');
+    putBack(segment);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(segments()).toContainEqual(expect.stringContaining(name));
+  });
+
+  test('what somebody removes from the storage is sent again', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const lost = [segments()[0] ?? '', firstPiece()];
+    for (const name of lost) rmSync(path(name));
+    for (const info of names().filter((name) => name.includes('backup.info'))) rmSync(path(info));
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(names()).toEqual(expect.arrayContaining(lost));
+  });
+
+  test('two runs at once: one of them does all of it', async () => {
+    const [one, other] = await Promise.all([copy.send(), copy.send()]);
+    expect([one, other]).toEqual([
+      { code: 0, said: '' },
+      { code: 0, said: '' },
+    ]);
+    expect(times('PUT', firstPiece())).toBeGreaterThan(0);
+  });
+
+  test('no key is in an argument list or an environment', async () => {
+    const seen = join(host.folder, 'seen');
+    writeFileSync(seen, '', { mode: 0o666 });
+    execFileSync('chmod', ['666', seen]);
+    const programs = standIn('curl', `{ echo "$@"; env; } >>${seen}\nexec /usr/bin/curl "$@"`);
+    expect(await copy.send({ programs })).toMatchObject({ code: 0 });
+    const text = readFileSync(seen, 'utf8');
+    expect(text).toContain('--upload-file');
+    for (const secret of ['AKIAROOT', 'root/Secret+1']) expect(text).not.toContain(secret);
+    expect(() => execFileSync('grep', ['-rl', 'root/Secret', join(host.folder, 'backup')])).toThrow();
+  });
+});
+
+describe('A copy of backups is fetched and something is wrong', () => {
+  test.each([['plain'], ['encrypted']])('killed, %s: the next run goes on', async (how) => {
+    const key = ageKey();
+    if (how === 'encrypted') copy.encryptFor(key.recipient);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const seen = join(copy.fetched, 'base', bases().at(-1) ?? '', 'data/pieces/piece-000001.tar.zst');
+    const killed = await copy.fetch('latest', key.identity, { killedWhen: () => existsSync(seen) });
+    expect(killed.code).not.toBe(0);
+    expect(existsSync(join(copy.fetched, 'fetched'))).toBe(false);
+    const from = server.log().length;
+    expect(await copy.fetch('latest', key.identity)).toEqual({ code: 0, said: '' });
+    expect(times('GET', 'piece-000001', from)).toBe(0);
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test.each([['plain'], ['encrypted']])('a piece is damaged in the storage, %s: named', async (how) => {
+    const key = ageKey();
+    if (how === 'encrypted') copy.encryptFor(key.recipient);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const piece = path(firstPiece());
+    change(piece);
+    const { code, said } = await copy.fetch('latest', key.identity);
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/piece-000001\.tar\.zst(\.age)? (is damaged|cannot be decrypted)/),
+    ]);
+    expect(said).toContain('is not fetched. The next run goes on');
+    expect(existsSync(join(copy.fetched, 'fetched'))).toBe(false);
+    execFileSync('cp', [`${piece}.kept`, piece]);
+    rmSync(`${piece}.kept`);
+    expect(await copy.fetch('latest', key.identity)).toMatchObject({ code: 0 });
+  });
+
+  test('a piece is missing in the storage: named', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    rmSync(path(firstPiece()));
+    expect((await copy.fetch('latest')).said).toMatch(/piece-000001\.tar\.zst is not there\n/);
+  });
+
+  test('a segment is missing in the storage: the recovery names it, before anything is stopped', async () => {
+    addBlocks(1);
+    host.source.sql('postgres', 'select pg_switch_wal()');
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    addBlocks(1);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const lost = segments().at(-2) ?? '';
+    rmSync(path(lost));
+    expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
+    expect(host.offerRecovery('latest', copy.fetched).said).toMatch(
+      /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
+    );
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('a disk without room: named before anything is fetched', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const programs = standIn('df', 'echo x; echo disk 9000000 8000000 1000000 89% /');
+    const { code, said } = await copy.fetch('latest', '', { programs });
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/for the copy: \d+ MB have to be fetched, and 1 MB are free\n$/),
+    ]);
+    expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
+  });
+
+  test('an empty storage: named', async () => {
+    expect((await copy.fetch('latest')).said).toBe(
+      'no whole base backup in s3://snapshots/backups/mainnet/ ended before latest\n',
+    );
+  });
+});
+
+// The last ones: they remove the first base backup.
+describe('The storage keeps what Barman keeps', () => {
+  test('what Barman removes goes there too, and nothing that this host has not sent', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const [old] = bases();
+    const foreign = [
+      'base/19990101T000000/backup.info',
+      'log/000000010000000000000000.1',
+      'notes.txt',
+      `base/${old}/notes`,
+    ];
+    for (const name of foreign) {
+      mkdirSync(join(path(name), '..'), { recursive: true });
+      writeFileSync(path(name), 'theirs');
+    }
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const before = segments();
+    host.barman('-q', 'delete', 'state-db', old ?? '');
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    const own = (name: string) => name.startsWith(`base/${old}/`) && !foreign.includes(name);
+    expect(names().filter(own)).toEqual([]);
+    expect(names()).toEqual(expect.arrayContaining(foreign));
+    expect(segments().filter((name) => before.includes(name)).length).toBeLessThan(before.length);
+    expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('a new backup host, or an empty repository, removes nothing', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const there = names();
+    renameSync(join(host.repository, 'base'), join(host.repository, 'base.away'));
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(names()).toEqual(expect.arrayContaining(there));
+    rmSync(join(host.repository, 'base'), { recursive: true, force: true });
+    renameSync(join(host.repository, 'base.away'), join(host.repository, 'base'));
+    rmSync(copy.notes, { recursive: true });
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    host.barman('-q', 'delete', 'state-db', bases()[0] ?? '');
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(names()).toEqual(expect.arrayContaining(there));
+  });
+
+  test('a key that may not remove: named, and all else is done', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    host.barman('-q', 'delete', 'state-db', bases()[0] ?? '');
+    const programs = standIn(
+      'curl',
+      'case "$*" in *"--request DELETE"*) sed s/AKIAROOT/AKIANORIGHTS/ | /usr/bin/curl "$@" ;; *) exec /usr/bin/curl "$@" ;; esac',
+    );
+    const { code, said } = await copy.send({ programs });
+    expect([code, said]).toEqual([1, expect.stringMatching(/the secret key is not that of|does not allow/)]);
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+  });
+});
