@@ -54,6 +54,7 @@ export default defineConfig({
           page('Check mode in CI', '/ci'),
           page('Your data', '/data'),
           page('Snapshots in storage', '/storage'),
+          page('Backups off the site', '/backup-copy'),
           page('Replicas', '/replicas'),
           page('Layer 1 by several providers', '/layer1'),
           page('Secrets', '/secrets'),

@@ -84,7 +84,7 @@ elif [ "$drill" -gt 0 ] && [ $((now - since)) -gt $((drill * 3600)) ]; then
 fi
 
 # The notes are barman's: root would follow a link there.
-note() { runuser -u barman -- cat "$copy/$1" 2>/dev/null; }
+note() { as_user barman cat "$copy/$1" 2>/dev/null; }
 of_date() { if [ "$1" = 0 ]; then echo none; else date -d "@$1" '+of %Y-%m-%d %H:%M'; fi; }
 copied_log=0 copied_base=0
 if [ -n "$copy" ]; then

@@ -104,7 +104,7 @@ const mebibyte = 1024 ** 2;
 const path = (name: string) => join(stored, readdirSync(stored)[0] ?? '', name);
 const firstPiece = () => names().find((name) => name.includes('piece-000001')) ?? '';
 
-describe('A copy of the backups off the site', () => {
+describe('Backups are copied to a storage off the site', () => {
   test('databases are recovered from it alone, with all that was written before it was sent', async () => {
     addBlocks(100);
     const began = Math.floor(Date.now() / 1000);
@@ -235,10 +235,11 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
       /the storage at 127\.0\.0\.1:1 does not answer .*: check backup\.s3\.endpoint/,
     ],
   ])('%s: named, with what to do, and the next run ends it', async (_, of, words) => {
-    const { code, said } = await copy.send({ storage: of() });
+    const storage = of();
+    const { code, said } = await copy.send({ storage });
     expect([code, said]).toEqual([1, expect.stringMatching(words)]);
     expect(noted(copy, 'failed')).toMatch(words);
-    expect((await copy.fetch('latest', '', { storage: of() })).said).toMatch(words);
+    expect((await copy.fetch('latest', '', { storage })).said).toMatch(words);
     expect(await copy.send()).toEqual({ code: 0, said: '' });
     expect(noted(copy, 'failed')).toBe('');
   });
@@ -262,7 +263,7 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
     const storage = server.account('AKIAWITHDRAWN', 'admin');
     const programs = standIn(
       'age',
-      `curl --silent --output /dev/null http://127.0.0.1:1; while [ ! -e ${host.folder}/withdrawn ]; do sleep 0.1; done; exec /usr/bin/age "$@"`,
+      `while [ ! -e ${host.folder}/withdrawn ]; do sleep 0.1; done; exec /usr/bin/age "$@"`,
     );
     copy.encryptFor(ageKey().recipient);
     const sending = copy.send({ storage, programs });
@@ -347,7 +348,7 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
   });
 });
 
-describe('A copy of backups is fetched and something is wrong', () => {
+describe('A copy of backups is fetched from a storage and something is wrong', () => {
   test.each([['plain'], ['encrypted']])('killed, %s: the next run goes on', async (how) => {
     const key = ageKey();
     if (how === 'encrypted') copy.encryptFor(key.recipient);

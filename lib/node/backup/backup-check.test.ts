@@ -24,6 +24,8 @@ interface Repository {
    * result.
    */
   readonly hoursAgo?: Readonly<Record<string, number>>;
+  /** The notes of the copy in a storage, by name; undefined where there is no copy. */
+  readonly copy?: Readonly<Record<string, string>>;
   /** What the verification of the newest backup said. */
   readonly corrupt?: string;
 }
@@ -38,6 +40,7 @@ function check({
   drill,
   hoursAgo = {},
   corrupt,
+  copy,
 }: Repository) {
   const folder = temporaryDirectory();
   const [repository, results, metrics, programs] = ['repository', 'results', 'metrics', 'bin'].map((name) => {
@@ -68,6 +71,9 @@ function check({
     'setpriv',
     `while [ "$1" != -- ] && [ "$1" != sh ]; do shift; done; [ "$1" = sh ] || shift; exec "$@"`,
   );
+  const notes = join(folder, 'notes');
+  mkdirSync(notes);
+  for (const [name, text] of Object.entries(copy ?? {})) writeFileSync(join(notes, name), `${text}\n`);
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
   if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);
   for (const [name, hours] of Object.entries(hoursAgo)) {
@@ -87,6 +93,7 @@ function check({
       results,
       '49',
       String(drill ? (drill.hours ?? 48) : 0),
+      ...(copy ? [notes] : []),
     ],
     {
       env: { ...process.env, PATH: `${programs}:${process.env.PATH}` },
@@ -107,6 +114,8 @@ function check({
 const segment = (log: number, part: number) =>
   `00000001${log.toString(16).padStart(8, '0')}${part.toString(16).padStart(8, '0')}`.toUpperCase();
 const now = new Date();
+/** So many minutes ago, in seconds since 1970. */
+const ago = (minutes: number) => String(Math.floor(Date.now() / 1000) - minutes * 60);
 
 test('a sound repository', () => {
   const segments = [segment(0, 254), segment(0, 255), segment(1, 0), segment(1, 1)];
@@ -173,6 +182,31 @@ test.each<[string, Repository, string, Record<string, number>]>([
     'the newest base backup is corrupt: ERROR: checksum mismatch',
     { ok: 0 },
   ],
+  [
+    'a copy off the site that fails',
+    {
+      newest: now,
+      copy: { 'log-at': ago(1), 'base-at': ago(600), failed: 'first\ns3://b/f/: there is no such bucket' },
+    },
+    'copy off the site fails: s3://b/f/: there is no such bucket',
+    { ok: 0 },
+  ],
+  [
+    'a copy off the site whose log is too old',
+    {
+      newest: now,
+      copy: { 'log-at': ago(61), 'base-at': ago(600) },
+      hoursAgo: { 'copied-since': 90 },
+    },
+    'copy off the site too old: the newest write-ahead log there is of 20',
+    { ok: 0 },
+  ],
+  [
+    'a copy off the site without a base backup',
+    { newest: now, copy: { 'log-at': ago(1) }, hoursAgo: { 'copied-since': 90 } },
+    'copy off the site too old: the newest base backup there is none, more than 49 hours ago',
+    { ok: 0, copied_base_seconds: 0 },
+  ],
   ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],
   [
     'what Barman finds',
@@ -200,4 +234,16 @@ test('a drill that passed, or that has its time yet, is no problem', () => {
     undefined,
   ])
     expect(check({ newest: now, drill: {}, ...(hoursAgo && { hoursAgo }) }).problems).toEqual([]);
+});
+
+test('a copy off the site that is new, or has its time yet, is no problem and has its figures', () => {
+  const copy = { 'log-at': ago(5), 'base-at': ago(600) };
+  const sound = check({ newest: now, copy, hoursAgo: { 'copied-since': 90 } });
+  expect(sound.problems).toEqual([]);
+  expect(sound.metrics).toMatchObject({
+    copied_seconds: Number(copy['log-at']),
+    copied_base_seconds: Number(copy['base-at']),
+  });
+  expect(check({ newest: now, copy: {} }).problems).toEqual([]);
+  expect(Object.keys(check({ newest: now }).metrics).filter((name) => name.startsWith('copied'))).toEqual([]);
 });

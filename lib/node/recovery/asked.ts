@@ -87,7 +87,7 @@ export async function identitiesOfCopy({ hosts, given }: Context<Variables>): Pr
   const reading = readPrivateFile(pathFrom(process.cwd(), file), largest);
   const text = await reading.catch((error: unknown) => {
     if (!(error instanceof PrivateFileFault)) throw error;
-    throw new Problem(`--copy-identity: the file ${error.message}`, { hint: error.hint });
+    throw new Problem(`--copy-identity ${file}: the file ${error.message}`, { hint: error.hint });
   });
   const keys = text.match(/^AGE-SECRET-KEY-1[02-9AC-HJ-NP-Z]{58}$/gm);
   if (keys) return new Secret(keys.join('\n'));
