@@ -77,7 +77,8 @@ list_items() {
   sed "s|^\([0-9a-f]*\) [ *]\(.*\)|$base/\2 $data/pieces/\2 \1 -|" "$data/pieces/SHA256SUMS"
   sed -n "s|^${base%%/*}/log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
     awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${base%%/*}/log/" -v to=wals/ '
-      $1 == before { next }
+      # As text: awk takes names of digits alone for numbers, and rounds them.
+      $1 "" == before "" { next }
       { before = $1; line = from $1 "." $2 " " to $1 " - " $2 }
       $1 ~ /history$/ { print line; next }
       length($1) != 24 || substr($1, 9) < substr(begin, 9) { next }

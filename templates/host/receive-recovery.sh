@@ -5,6 +5,7 @@
 # Settings:
 #   SOURCE           address of the offer, for rsync
 #   PASSWORD_FILE    of the user `recovery` there
+#   CONNECT          as unpack-recovery.sh says
 #   WORKERS          how many fetch at the same time
 #   DATA             the data directory of state-db
 #   TIME             the time that is recovered to: the offer says it, too

@@ -70,7 +70,9 @@ list_log() {
     awk -v begin="$begin" -v end="$end" -v until="$until" '
       { name = $1; sub(/\.partial$/, "", name) }
       name ~ /^[0-9A-F]+\.history$/ { print; next }
-      name !~ /^[0-9A-F]+$/ || length(name) != 24 || substr(name, 9) < substr(begin, 9) || name == before { next }
+      name !~ /^[0-9A-F]+$/ || length(name) != 24 || substr(name, 9) < substr(begin, 9) { next }
+      # As text: awk takes names of digits alone for numbers, and rounds them.
+      name "" == before "" { next }
       substr(name, 1, 8) != line { line = substr(name, 1, 8); over = 0 }
       over { next }
       { print; before = name }

@@ -55,9 +55,19 @@ list_log() {
     awk '{ sub(/\..*/, "", $2) } $1 ~ /^[0-9A-F]+(\.history)?$/ && (length($1) == 24 || $1 ~ /^[0-9A-F]+\.history$/) { print }'
 }
 
+# Makes of what the server has written until now a segment that is whole, each four minutes. Sets $written to the time until which all that it
+# has written is in the repository. Without the server, or where the segment is not there in time, that is what it was before.
+asked=0 written=''
+switch_log() {
+  [ $(($(date +%s) - asked)) -ge 240 ] || return 0
+  asked=$(date +%s)
+  if barman -q switch-wal --archive --archive-timeout 20 state-db >/dev/null 2>&1; then written=$asked; fi
+  barman -q archive-wal state-db >/dev/null 2>&1
+}
+
 # Sends the log that the storage lacks. One that cannot be read is named, and the others are sent.
 send_log() {
-  began=$(date +%s)
+  switch_log
   sed -n "s/^log\/\(.*\)\.[0-9]*${encrypted}\$/\1/p" "$work/there" >"$work/log-there"
   list_log | awk 'FILENAME != "-" { there[$1] = 1; next } !($1 in there)' "$work/log-there" - >"$work/log"
   all=yes
@@ -74,7 +84,7 @@ send_log() {
     send "$path" "log/$name.$arrived" </dev/null || { [ ! -e "$path" ] && continue; return 1; }
   done <"$work/log"
   [ "$all" = yes ] || return 1
-  echo "$began" >"$NOTES/log-at.new" && mv "$NOTES/log-at.new" "$NOTES/log-at"
+  [ -z "$written" ] || { echo "$written" >"$NOTES/log-at.new" && mv "$NOTES/log-at.new" "$NOTES/log-at"; }
 }
 
 # Sends a base backup. Argument: its name
@@ -85,7 +95,7 @@ send_base() {
     if grep -qxF "base/$1/$piece$encrypted" "$work/there"; then continue; fi
     send "$from/pieces/$piece" "base/$1/$piece" "$sum" </dev/null || return 1
     # A base backup takes hours, and the log goes on.
-    send_log || return 1
+    send_log || wrong=1
   done <"$from/pieces/SHA256SUMS"
   send "$from/pieces/SHA256SUMS" "base/$1/SHA256SUMS" && send "$from/backup_manifest" "base/$1/backup_manifest" &&
     send "$from/../backup.info" "base/$1/backup.info"
@@ -129,12 +139,9 @@ copy() {
   [ -n "$system" ] || { say "$REPOSITORY is no repository of Barman's: there is no identity.json"; return 1; }
   list_folder "$SHOWN" "$BUCKET" "$PREFIX$system/" >"$work/listed" || return 1
   sed 's/ [0-9]*$//' "$work/listed" >"$work/there" || { say "there is no room in $NOTES"; return 1; }
-  # So that what the server has written until now is in a segment that is whole. Without the server all that arrived is sent.
-  barman -q switch-wal --archive --archive-timeout 20 state-db >/dev/null 2>&1
-  barman -q archive-wal state-db >/dev/null 2>&1
-  send_log || return 1
-  bases=$(whole_bases)
   wrong=0
+  send_log || wrong=1
+  bases=$(whole_bases)
   for each in $bases; do
     if ! grep -qxF "base/$each/backup.info$encrypted" "$work/there"; then send_base "$each" || { wrong=1; continue; }; fi
     # Of the newest alone, which is the first.
@@ -154,9 +161,11 @@ ANSWERS=$work
 # shellcheck disable=SC2034 # of fetch.sh
 SIGNING=$(cat)
 touch "$NOTES/sent"
-copy 2>"$NOTES/said"
+# Not by a file: the disk may be full.
+said=$(copy 2>&1 >/dev/null)
 ended=$?
-cat "$NOTES/said" >&2
-if [ "$ended" = 0 ]; then rm -f "$NOTES/failed"; else mv "$NOTES/said" "$NOTES/failed"; fi
-rm -rf "$work" "$NOTES/said"
+[ -z "$said" ] || say "$said"
+# It makes room for the reason.
+rm -rf "$work"
+if [ "$ended" = 0 ]; then rm -f "$NOTES/failed"; else printf '%s\n' "$said" >"$NOTES/failed"; fi
 exit "$ended"

@@ -7,7 +7,9 @@
 #   SOURCE     of rsync: the folder of the offer, or its address
 #   WORKERS    how many fetch at the same time
 #   PASSWORD_FILE   for the address; may be empty
+#   CONNECT    program that encrypts the connection to the address; empty or unset: it is in plain text
 : "${WORKERS:=4}"
+[ -z "${CONNECT:-}" ] || export RSYNC_CONNECT_PROG="$CONNECT"
 
 # Fetches with rsync. Arguments: its options, then path in the offer, then target
 take() {

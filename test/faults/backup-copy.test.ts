@@ -87,6 +87,17 @@ async function recovered(time: string): Promise<string> {
   return found;
 }
 
+/** All that the server has written is in whole segments of the repository. */
+async function archived(): Promise<void> {
+  const name = host.source.sql('postgres', 'select pg_walfile_name(pg_switch_wal())');
+  for (let tries = 0; tries < 100; tries += 1) {
+    host.barman('-q', 'archive-wal', 'state-db');
+    if (existsSync(join(host.repository, 'wals', name.slice(0, 16), name))) return;
+    await delay(200);
+  }
+  throw new Error(`${name} does not arrive`);
+}
+
 /** Nothing of the copy is anywhere. */
 function startOver(): void {
   for (const folder of [stored, copy.notes, copy.fetched]) rmSync(folder, { recursive: true, force: true });
@@ -108,7 +119,7 @@ describe('Backups are copied to a storage off the site', () => {
   test('databases are recovered from it alone, with all that was written before it was sent', async () => {
     addBlocks(100);
     const began = Math.floor(Date.now() / 1000);
-    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(await copy.send({ switchSeconds: 60 })).toEqual({ code: 0, said: '' });
     expect(Number(noted(copy, 'log-at'))).toBeGreaterThanOrEqual(began);
     expect(Number(noted(copy, 'base-at'))).toBeGreaterThan(0);
     expect(segments().length).toBeGreaterThan(0);
@@ -125,6 +136,7 @@ describe('Backups are copied to a storage off the site', () => {
     const [key, escrow, other] = [ageKey(), ageKey(), ageKey()];
     copy.encryptFor(key.recipient, escrow.recipient);
     host.source.sql('state_db', "create table marked as select repeat('walrus', 1000) as text");
+    await archived();
     expect(await copy.send()).toEqual({ code: 0, said: '' });
     expect(names().every((name) => name.endsWith('.age'))).toBe(true);
     for (const name of names())
@@ -153,6 +165,7 @@ describe('Backups are copied to a storage off the site', () => {
     addBlocks(5);
     host.source.sql('postgres', 'select pg_switch_wal()');
     addBlocks(5);
+    await archived();
     expect(await copy.send()).toMatchObject({ code: 0 });
     expect(await copy.fetch(time)).toMatchObject({ code: 0 });
     expect(await recovered(time)).toBe(before);
@@ -311,6 +324,7 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
       `the write-ahead log ${name} cannot be read, and is not sent\n`,
     );
     expect(segments().length).toBeGreaterThan(0);
+    expect(names().some((each) => each.includes('backup.info'))).toBe(true);
     expect(noted(copy, 'log-at')).toBe('');
     putBack(segment);
     expect(await copy.send()).toEqual({ code: 0, said: '' });
@@ -324,6 +338,14 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
     for (const info of names().filter((name) => name.includes('backup.info'))) rmSync(path(info));
     expect(await copy.send()).toMatchObject({ code: 0 });
     expect(names()).toEqual(expect.arrayContaining(lost));
+  });
+
+  test('the server is away: what arrived is sent, and the copy does not pass for newer', async () => {
+    await archived();
+    const programs = standIn('barman', 'exit 1');
+    expect(await copy.send({ programs })).toEqual({ code: 0, said: '' });
+    expect(segments().length).toBeGreaterThan(0);
+    expect(noted(copy, 'log-at')).toBe('');
   });
 
   test('two runs at once: one of them does all of it', async () => {
@@ -352,6 +374,7 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
   test.each([['plain'], ['encrypted']])('killed, %s: the next run goes on', async (how) => {
     const key = ageKey();
     if (how === 'encrypted') copy.encryptFor(key.recipient);
+    await archived();
     expect(await copy.send()).toMatchObject({ code: 0 });
     const seen = join(copy.fetched, 'base', bases().at(-1) ?? '', 'data/pieces/piece-000001.tar.zst');
     const killed = await copy.fetch('latest', key.identity, { killedWhen: () => existsSync(seen) });
@@ -388,10 +411,10 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
   });
 
   test('a segment is missing in the storage: the recovery names it, before anything is stopped', async () => {
-    addBlocks(1);
-    host.source.sql('postgres', 'select pg_switch_wal()');
-    expect(await copy.send()).toMatchObject({ code: 0 });
-    addBlocks(1);
+    for (const _ of [1, 2, 3]) {
+      addBlocks(1);
+      await archived();
+    }
     expect(await copy.send()).toMatchObject({ code: 0 });
     const lost = segments().at(-2) ?? '';
     rmSync(path(lost));
@@ -425,6 +448,7 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
 // The last ones: they remove the first base backup.
 describe('The storage keeps what Barman keeps', () => {
   test('what Barman removes goes there too, and nothing that this host has not sent', async () => {
+    await archived();
     expect(await copy.send()).toMatchObject({ code: 0 });
     const [old] = bases();
     const foreign = [

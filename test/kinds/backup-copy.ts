@@ -23,6 +23,8 @@ interface How {
   readonly programs?: string;
   /** Whether it is to be killed now; asked each 5 ms. */
   readonly killedWhen?: () => boolean;
+  /** How long a new segment may take to reach the repository. Default: 3 s. */
+  readonly switchSeconds?: number;
   /** Words before the program, such as `faketime`. */
   readonly before?: readonly string[];
 }
@@ -49,6 +51,12 @@ export function copyOf(host: Repository, usual: Storage): Copy {
   const programs = join(host.folder, 'bin');
   const program = (name: string, ...files: readonly string[]) =>
     writeFileSync(join(programs, name), readProgram(...files.map(template)), { mode: 0o755 });
+  // Where nothing was written, Barman waits for a segment that does not come: not for so long here.
+  writeFileSync(
+    join(programs, 'barman'),
+    `#!/bin/sh\ncase "$*" in *switch-wal*) set -- -q switch-wal --archive --archive-timeout \${SWITCH_SECONDS:-3} state-db ;; esac\nexec /usr/bin/barman -c ${host.folder}/barman.conf "$@"\n`,
+    { mode: 0o755 },
+  );
   program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup');
   program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup');
 
@@ -69,7 +77,8 @@ export function copyOf(host: Repository, usual: Storage): Copy {
 
   async function run(words: readonly string[], input: string, how: How): Promise<Said> {
     const path = `${how.programs === undefined ? '' : `${how.programs}:`}${programs}:${process.env.PATH}`;
-    const env = { ...process.env, PATH: path, COPY_CONF: conf };
+    const seconds = String(how.switchSeconds ?? 3);
+    const env = { ...process.env, PATH: path, COPY_CONF: conf, SWITCH_SECONDS: seconds };
     const all = ['-u', 'barman', '--', ...(how.before ?? []), ...words];
     const child = spawn('runuser', all, { env, detached: true });
     let said = '';

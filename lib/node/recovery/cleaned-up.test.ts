@@ -18,7 +18,7 @@ test.each([
   const cleanedUp = nothingIsLeft(await contextOf({ changes, group }));
   const left = fakeHost([], {
     stat: async (name) => (name === path ? rootsFile : undefined),
-    unit: async () => stoppedUnit,
+    unit: async () => (stops ? { ...stoppedUnit, active: 'active' } : stoppedUnit),
   });
   const seen = await cleanedUp.check(left);
   expect(describeVerdict(seen)).toBe(`${path} is there`);

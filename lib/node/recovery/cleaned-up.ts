@@ -3,7 +3,17 @@ import { drift, ok, type Resource, task } from '../../engine/resource/resource.t
 import type { Context } from '../../engine/resource/role.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
-import { fetchedFolder, markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
+import {
+  certificateFile,
+  fetchedFolder,
+  markIn,
+  offeredFolder,
+  passwordFile,
+  servingUnit,
+  servingUnitTls,
+} from './paths.ts';
+
+const serving = [servingUnit, servingUnitTls].map((name) => `${name}.service`);
 
 /** After a recovery only the recovered databases stay. The next recovery starts from nothing. */
 export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): Resource {
@@ -12,15 +22,19 @@ export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): R
   const fetched = fetchedFolder(vars);
   return task('nothing is left of the recovery', {
     check: async (host) => {
-      const [stat, copy, unit] = await Promise.all([
+      const [stat, copy, ...units] = await Promise.all([
         host.stat(left),
         isBackup ? host.stat(fetched) : undefined,
-        host.unit(`${servingUnit}.service`),
+        ...serving.map((name) => host.unit(name)),
       ]);
-      if (!stat && !copy && unit.active !== 'active') return ok;
-      const stop = isBackup ? [command`systemctl stop ${servingUnit}.service`] : [];
+      const running = serving.filter((_, at) => units[at]?.active === 'active');
+      if (!stat && !copy && running.length === 0) return ok;
+      const stop = running.length > 0 ? [command`systemctl stop ${running}`] : [];
       const all = copy ? [left, fetched] : [left];
-      return drift(`${stat ? left : fetched} is there`, [...stop, command`rm -rf ${all} ${passwordFile}`]);
+      return drift(`${stat ? left : fetched} is there`, [
+        ...stop,
+        command`rm -rf ${all} ${passwordFile} ${certificateFile}`,
+      ]);
     },
   });
 }

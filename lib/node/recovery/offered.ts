@@ -1,28 +1,18 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { command } from '../../engine/host/step.ts';
-import { secretContent } from '../../engine/resource/file/content.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
-import { file } from '../../engine/resource/file/file.ts';
 import { job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, ok, type Resource, task } from '../../engine/resource/resource.ts';
+import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { backupPrograms, recoveryProgram } from '../backup/programs.ts';
 import { recoverySettings } from '../backup/settings.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
-import { addressesOf, databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { fetchedFolder, markIn, offeredFolder, passwordFile, servingUnit } from './paths.ts';
+import { fetchedFolder, markIn, offeredFolder } from './paths.ts';
 import { isRecovered } from './recovered.ts';
-
-/** Of rsync on the backup host. */
-export const servingPort = 8730;
-/** A fetch that takes longer is started again by the next run. Seconds. */
-const longestServed = 3 * 86_400;
-
-const configuration = `${jobDirectory}/recovery-rsyncd.conf`;
+import { offerCanBeFetched } from './serving.ts';
 
 /**
  * The backup host offers what the Database+Sync server needs to be as it was at a time: the files
@@ -37,9 +27,7 @@ export function recoveryIsOffered(context: Context<Variables>, asked: AskedRecov
     recoverySettings(context),
     directory(jobDirectory).mode(0o700),
     recoveryIsVerified(vars, asked),
-    file(passwordFile).content(secretContent(`recovery:${vars.backup.password?.reveal()}\n`, /:/)),
-    file(configuration).content(rsyncSettings(context)),
-    offerCanBeFetched(),
+    ...offerCanBeFetched(context),
   ];
 }
 
@@ -82,22 +70,4 @@ async function isNewest(host: Reader, from: string, offered: string): Promise<bo
   const newer = await host.$`
     find ${from}/wals ${from}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(offered)}) 1 hour")" -print -quit`;
   return newer.text() === '';
-}
-
-function rsyncSettings({ vars, hosts }: Context<Variables>): string {
-  return `use chroot = no\nuid = barman\ngid = barman\n[recovery]\npath = ${offeredFolder(vars)}\nread only = yes\nauth users = recovery
-secrets file = ${passwordFile}\nhosts allow = ${addressesOf(databaseHost(hosts)).join(' ')}\n`;
-}
-
-function offerCanBeFetched(): Resource {
-  return task('the files of the recovery can be fetched', {
-    check: async (host) => {
-      if ((await host.unit(`${servingUnit}.service`)).active === 'active') return ok;
-      return drift('they are not served', [
-        command`
-          systemctl reset-failed ${servingUnit}.service 2>/dev/null || :
-          systemd-run --quiet --unit=${servingUnit} --property=RuntimeMaxSec=${longestServed} rsync --daemon --no-detach --port=${servingPort} --config=${configuration}`,
-      ]);
-    },
-  });
 }

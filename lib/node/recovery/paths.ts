@@ -6,6 +6,12 @@ import type { Variables } from '../variables/variables.ts';
 /** The unit of rsync on the backup host, while a recovery is fetched. */
 export const servingUnit = `${product}-recovery-serve`;
 
+/** The same with encryption: of rsync, and of stunnel before it. */
+export const servingUnitTls = `${servingUnit}-tls`;
+
+/** Key and certificate of that stunnel: in memory. */
+export const certificateFile = `${jobDirectory}/recovery-server.pem`;
+
 /** The password of that rsync, on both hosts. */
 export const passwordFile = `${jobDirectory}/recovery-password`;
 

@@ -17,16 +17,16 @@ import {
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
-import { backupHost } from '../backup/source.ts';
 import { noOtherSynchronizer } from '../chain/single-sync.ts';
 import { dataPlaceFunctions, emptyMount, heldIn, isOwnMount, placesOfCopy } from '../databases/data-place.ts';
+import { authoritiesAreKnown } from '../encryption/trusted.ts';
 import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { servingPort } from './offered.ts';
-import { passwordFile, servingUnit } from './paths.ts';
+import { passwordFile, servingUnit, servingUnitTls } from './paths.ts';
 import { isRecovered } from './recovered.ts';
+import { connectionToOffer, offerOf } from './serving.ts';
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
@@ -48,7 +48,9 @@ export function recoveryIsReceived(context: Context<Variables>, asked: AskedReco
   const received = dataIsReceived(context, asked);
   return [
     nothingIsInTheWay(vars, asked, received),
-    packages('rsync', 'zstd'),
+    packages('rsync', 'zstd', ...(vars.tls ? ['openssl'] : [])),
+    // Where they are from an earlier deploy, a new authority is not.
+    ...authoritiesAreKnown(vars),
     directory(jobDirectory).mode(0o700),
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
     roomForRecovery(context, received),
@@ -62,19 +64,16 @@ export function recoveryHasItsPlace(context: Context<Variables>, asked: AskedRec
   return nothingIsInTheWay(context.vars, asked, dataIsReceived(context, asked));
 }
 
-/** The address of what the backup host offers, for rsync. */
-function offerOf(hosts: Context<Variables>['hosts']): string {
-  return `rsync://recovery@${backupHost(hosts)?.connection.address ?? ''}:${servingPort}/recovery`;
-}
-
 /**
  * The recovered files can be fetched, and there is room for them. Before the containers are
  * stopped.
  *
  * @param received whether the recovery is there
  */
-function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Resource, 'check'>): Resource {
+function roomForRecovery(context: Context<Variables>, received: Pick<Resource, 'check'>): Resource {
+  const { vars, hosts } = context;
   const data = dataFolder(vars, 'state-db');
+  const connection = connectionToOffer(context);
   return skipWhen(
     received,
     expectation('there is room for the recovered databases', {
@@ -83,15 +82,15 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
           host.stat(passwordFile),
           host.$({
             timeoutSeconds: 120,
-          })`sh -c ${dataPlaceFunctions + roomScript} room ${offerOf(hosts)} ${passwordFile} ${data}`,
+          })`sh -c ${dataPlaceFunctions + roomScript} room ${offerOf(hosts)} ${passwordFile} ${data} ${connection}`,
         ]);
         // Exit code of rsync: nothing serves them yet.
-        if (password === undefined || answer.exitCode === 10)
+        if (password === undefined || answer.exitCode === 10 || /Connection refused/.test(answer.stderr))
           return unknownUntil('the files of the recovery can be fetched');
         if (!answer.ok)
           return refused(
-            `the backup host does not send them: ${answer.stderr.trim().split('\n').at(-1)}`,
-            `see journalctl -u ${servingUnit} on the backup host. The containers of this server still run`,
+            `the backup host does not send them: ${reasonIn(answer.stderr)}`,
+            `see journalctl -u ${vars.tls ? servingUnitTls : servingUnit} on the backup host. The containers of this server still run`,
           );
         const [needed = 0, free = 0] = answer.text().split(' ').map(Number);
         return needed <= free
@@ -103,10 +102,18 @@ function roomForRecovery({ vars, hosts }: Context<Variables>, received: Pick<Res
   );
 }
 
-function dataIsReceived({ vars, hosts }: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {
+/** Why rsync has no connection: openssl says it before rsync does. */
+function reasonIn(stderr: string): string {
+  const refusal = /^verify error:.*$/m.exec(stderr)?.[0];
+  return refusal ?? stderr.trim().split('\n').at(-1) ?? '';
+}
+
+function dataIsReceived(context: Context<Variables>, { time, setsAside }: AskedRecovery): Resource {
+  const { vars, hosts } = context;
   const data = dataFolder(vars, 'state-db');
   const settings = shellSettings({
     SOURCE: offerOf(hosts),
+    CONNECT: connectionToOffer(context),
     PASSWORD_FILE: passwordFile,
     WORKERS: workers,
     DATA: data,

@@ -11,8 +11,11 @@ import {
   runningContainer,
   stoppedUnit,
 } from '../../engine/resource/testing/fake-host.ts';
+import { Secret } from '../../engine/secret/secret.ts';
+import { authorityFiles } from '../encryption/testing/authority.ts';
 import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
+import { connectionToOffer } from './serving.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~4';
 const backup: Changes = [
@@ -177,6 +180,21 @@ test.each<[what: string, answer: Answer, password: boolean, words: string]>([
     true,
     'the backup host does not send them: @ERROR: auth failed',
   ],
+  [
+    'a backup host of another authority',
+    {
+      exitCode: 12,
+      stderr: 'verify error:num=20:unable to get local issuer certificate\nrsync error: code 12',
+    },
+    true,
+    'the backup host does not send them: verify error:num=20:unable to get local issuer certificate',
+  ],
+  [
+    'no encryption served yet',
+    { exitCode: 12, stderr: 'BIO_connect:Connection refused\nrsync error: code 12' },
+    true,
+    'unknown until the files of the recovery can be fetched',
+  ],
   ['nothing served yet', { exitCode: 10 }, true, 'unknown until the files of the recovery can be fetched'],
   ['no password yet', { exitCode: 1 }, false, 'unknown until the files of the recovery can be fetched'],
 ])('the room for a recovery is known before anything is stopped: %s', async (_, answer, password, words) => {
@@ -185,4 +203,47 @@ test.each<[what: string, answer: Answer, password: boolean, words: string]>([
   );
   const host = fakeHost([[/rsync/, answer]], { stat: async () => (password ? rootsFile : undefined) });
   expect(room && describeVerdict(await room.check(host))).toBe(words);
+});
+
+test('with tls the files go through stunnel, and their server is verified by the authority', async () => {
+  const { changes } = await authorityFiles();
+  const more = { changes: [...backup, ...changes] };
+  const offered = await resources({ 'to-time': 'latest' }, { ...more, group: 'backup' });
+  const content = async (name: string) =>
+    JSON.stringify(await offered.find((each) => each.name.endsWith(name))?.check(fakeHost([])));
+  expect(await content('rsyncd.conf')).toContain('hosts allow = 127.0.0.1\\n');
+  expect(await content('stunnel.conf')).toContain('accept = 8730\\nconnect = 127.0.0.1:8731');
+  const certificate = offered.find(
+    ({ name }) => name === 'the backup host has a certificate for the recovery',
+  );
+  const absent = fakeHost([[/^sed/, { exitCode: 1 }]]);
+  expect(await certificate?.check(absent)).toMatchObject({
+    differences: [{ what: 'certificate', wanted: expect.stringContaining('10.0.0.7, backup-1') }],
+  });
+  let sent = '';
+  const writer = fakeHost([], {
+    run: shell(async (_, { stdin }) => {
+      sent = String(stdin instanceof Secret ? stdin.reveal() : stdin);
+      return new Output(0, Buffer.from(''), '');
+    }),
+  });
+  await certificate?.work?.(writer);
+  expect(sent).toMatch(/^-----BEGIN PRIVATE KEY-----/);
+  expect(await certificate?.check(fakeHost([[/^sed/, sent.slice(sent.indexOf('-----BEGIN CERT'))]]))).toEqual(
+    {
+      is: 'ok',
+    },
+  );
+  expect(await certificate?.check(fakeHost([[/^sed/, 'no certificate']]))).toMatchObject({
+    note: 'it is no certificate in PEM',
+  });
+  const served = offered.find(({ name }) => name === 'the files of the recovery can be fetched');
+  expect(JSON.stringify(await served?.check(fakeHost([])))).toContain(
+    'systemctl stop rpc-node-recovery-serve.service',
+  );
+  const received = await resources({ 'to-time': 'latest' }, more);
+  expect(received.map(({ name }) => name)).toContain('file /etc/rpc-node/tls/ca.pem');
+  const context = { ...(await contextOf(more)), given: {} };
+  expect(connectionToOffer(context)).toContain('-verify_ip 10.0.0.7 -CAfile /etc/rpc-node/tls/ca.pem');
+  expect(connectionToOffer({ ...context, ...(await contextOf({ changes: backup })) })).toBe('');
 });
