@@ -11,7 +11,7 @@ import type { Repository, Said } from './backup-repository.ts';
 // machine.
 
 /** The folder in the storage. */
-export const target = 's3://snapshots/backups/mainnet';
+const target = 's3://snapshots/backups/mainnet';
 
 const template = (name: string) => new URL(`../../templates/host/${name}.sh`, import.meta.url);
 

@@ -20,6 +20,7 @@ process.env.COPY_SECRET = 'Copy/Secret+1';
 const recipient = 'age1996cm3rwn7mfrgk5yq4zkprasgqdgq8uz0uad64043l4u0hmfpgs6qneul';
 const identity = 'AGE-SECRET-KEY-1NG5CLWH6NPN7A4XMMF3P0ZT36EVLCCHHQX4Y5S797NYA9MUG67AQVD5QEU';
 process.env.COPY_IDENTITY = identity;
+process.env.COPY_MISSPELT = identity.replace(/.$/, identity.endsWith('Q') ? 'P' : 'Q');
 
 const s3 = {
   endpoint: 'https://storage.example',
@@ -72,6 +73,11 @@ test.each<[string, Record<string, unknown>, string]>([
     'a private key that is none',
     { copy_to, s3, identity: 'env:BACKUP_PASSWORD' },
     'backup.identity (from environment variable BACKUP_PASSWORD) has a character that is not allowed: a private key of age',
+  ],
+  [
+    'a private key with an error in it',
+    { copy_to, s3, identity: 'env:COPY_MISSPELT' },
+    'backup.identity is a private key of age that is misspelt',
   ],
   [
     'a private key in the inventory itself',
