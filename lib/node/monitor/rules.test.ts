@@ -124,7 +124,10 @@ const cases: readonly (readonly [
   ],
   [
     'ContainerUnhealthy',
-    { [`rpc_node_container_info{${on},container="sync",health="unhealthy"}`]: '_x40 1x80 stale _x160' },
+    {
+      [`rpc_node_container_info{${on},container="sync",status="running",health="unhealthy"}`]:
+        '_x40 1x80 stale _x160',
+    },
   ],
   ['NodeMetricsGone', { [`up{job="node",${on}}`]: fault(1, 0) }],
   [
@@ -316,6 +319,11 @@ const silent: readonly (readonly [
       rpc_node_objective: '0.95x280',
     },
     [29, 60],
+  ],
+  [
+    'a stopped container with a health check',
+    { [`rpc_node_container_info{${on},container="sync",status="exited",health="unhealthy"}`]: '1x280' },
+    [20, 60],
   ],
   ['two failures', { [`probe_success{${onProbe}}`]: '1x39 0x1 1x220' }, [11, 29, 60]],
   [
