@@ -85,10 +85,11 @@ async function startIn(
   const firewall = await loadFirewall(folder, space);
   const timers = { metrics: true, firewall: true };
   let runs = true;
+  // As a timer of systemd: what fails runs again.
   const running = (async () => {
     while (runs) {
       if (timers.firewall) await space.run(firewall).catch(() => {});
-      if (timers.metrics) await exporter.measure();
+      if (timers.metrics) await exporter.measure().catch(() => {});
       await sleep(200);
     }
   })();

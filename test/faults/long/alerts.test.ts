@@ -13,9 +13,16 @@ import { seed } from '../seed.ts';
 // of them come while another one is there.
 
 let folder: string;
-let watch: Watch;
+let watch: Watch | undefined;
 
 const nameOf = ({ alert }: Fault) => alert.split(' ')[0];
+
+/** The host of all these tests, without an alert. */
+async function started(): Promise<Watch> {
+  watch ??= await startWatchedHost(folder);
+  await watch.only([]);
+  return watch;
+}
 
 describe('Metrics and alerts: a host and its monitor', () => {
   beforeAll(async () => {
@@ -28,8 +35,7 @@ describe('Metrics and alerts: a host and its monitor', () => {
   });
 
   test('each fault alone: its alert fires, no other does, and it clears', async ({ task }) => {
-    watch = await startWatchedHost(folder);
-    await watch.only([]);
+    const watch = await started();
     let longest = 0;
     for (const { alert, also, make, end } of watch.faults) {
       const fired = watch.each([alert]);
@@ -43,6 +49,7 @@ describe('Metrics and alerts: a host and its monitor', () => {
   });
 
   test('ten alerts drawn at random fire and clear while a second fault is there', async ({ task }) => {
+    const watch = await started();
     const draw = randomFrom(seed);
     const pairs: string[] = [];
     const left = [...watch.faults];
