@@ -111,7 +111,7 @@ export default defineConfig({
       {
         test: {
           name: 'services',
-          include: ['test/{gateway,protocol,report,ssh,terminal}/**/*.test.ts'],
+          include: ['test/{alerts,gateway,protocol,report,ssh,terminal}/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

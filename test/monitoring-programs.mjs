@@ -5,26 +5,45 @@ import { basename, join } from 'node:path';
 import { $ } from 'zx';
 
 const tools = join(import.meta.dirname, '../.lab/tools');
+const programAt = (/** @type {string} */ name) => join(tools, name);
 /** Where the programs are once `getMonitoringPrograms` has been called. */
-export const promtool = join(tools, 'promtool');
-export const prometheus = join(tools, 'prometheus');
-export const nodeExporter = join(tools, 'prometheus-node-exporter');
-export const blackboxExporter = join(tools, 'prometheus-blackbox-exporter');
+export const promtool = programAt('promtool');
+export const prometheus = programAt('prometheus');
+export const nodeExporter = programAt('prometheus-node-exporter');
+export const blackboxExporter = programAt('prometheus-blackbox-exporter');
+export const postgresExporter = programAt('prometheus-postgres-exporter');
+/** Beside it are its templates, which it wants below /usr/share. */
+export const alertmanager = programAt('prometheus-alertmanager');
+/** It would set this machine's clock, if its package were installed. */
+export const chronyd = programAt('chronyd');
+export const chronyc = programAt('chronyc');
 
-export const postgresExporter = join(tools, 'prometheus-postgres-exporter');
-
-const programs = [promtool, prometheus, nodeExporter, blackboxExporter, postgresExporter];
+/** Debian's packages, and what is taken out of each. */
+const wanted = {
+  prometheus: ['usr/bin/prometheus', 'usr/bin/promtool'],
+  'prometheus-node-exporter': ['usr/bin/prometheus-node-exporter'],
+  'prometheus-blackbox-exporter': ['usr/bin/prometheus-blackbox-exporter'],
+  'prometheus-postgres-exporter': ['usr/bin/prometheus-postgres-exporter'],
+  'prometheus-alertmanager': [
+    'usr/bin/prometheus-alertmanager',
+    'usr/share/prometheus/alertmanager/default.tmpl',
+    'usr/share/prometheus/alertmanager/email.tmpl',
+  ],
+  chrony: ['usr/sbin/chronyd', 'usr/bin/chronyc'],
+};
 
 /** Gets the programs from the distribution's packages. Needs root and apt. */
 export async function getMonitoringPrograms() {
-  if (programs.every((path) => existsSync(path))) return;
+  const files = Object.values(wanted).flat();
+  if (files.every((file) => existsSync(programAt(basename(file))))) return;
   const quiet = $({ quiet: true });
   const folder = (await quiet`mktemp -d`).stdout.trim();
-  const names = programs.map((path) => basename(path)).filter((name) => name !== 'promtool');
   try {
-    await quiet({ cwd: folder })`apt-get -q update && chmod 755 . && apt-get -q download ${names}`;
+    await quiet({
+      cwd: folder,
+    })`apt-get -q update && chmod 755 . && apt-get -q download ${Object.keys(wanted)}`;
     await quiet({ cwd: folder })`for package in *.deb; do dpkg-deb -x "$package" .; done`;
-    for (const path of programs) await quiet`install -D ${join(folder, 'usr/bin', basename(path))} ${path}`;
+    for (const file of files) await quiet`install -D ${join(folder, file)} ${programAt(basename(file))}`;
   } finally {
     await quiet`rm -rf ${folder}`;
   }

@@ -63,7 +63,12 @@ export default defineConfig({
       },
       {
         text: 'Watch',
-        items: [page('Status', '/status'), page('Monitoring', '/monitoring'), page('Alerts', '/alerts')],
+        items: [
+          page('Status', '/status'),
+          page('Monitoring', '/monitoring'),
+          page('Alerts', '/alerts'),
+          page('What has fired each alert', '/alerts-fired'),
+        ],
       },
       {
         text: 'Reference',

@@ -40,7 +40,7 @@ interface Dashboard {
     readonly targets: readonly { readonly expr: string }[];
   }[];
 }
-/** This lab has no gateway: test/gateway/alerts.test.ts has the panels of that dashboard. */
+/** This lab has no gateway: test/alerts/gateway.test.ts has the panels of that dashboard. */
 const dashboards = readdirSync(join(templates, 'dashboards'))
   .filter((name) => name !== 'gateway.json')
   .map(

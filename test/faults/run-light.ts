@@ -115,7 +115,8 @@ export async function runLightIn(
   };
 }
 
-function inventoryOf(members: readonly Member[]): string {
+/** An inventory with light hosts, as its file has it. */
+export function inventoryOf(members: readonly Member[]): string {
   const hosts = members.map(({ host, inventory }) => [
     host.name,
     {

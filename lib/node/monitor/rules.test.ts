@@ -5,6 +5,9 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { promtool } from '../../../test/monitoring-programs.mjs';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { loadDeployment } from '../inventory/inventory.ts';
+import { labDeployment } from '../testing/lab-deployment.ts';
+import { inventoryRules } from './targets.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const rulesPath = join(root, 'templates/monitor/rules.yml');
@@ -124,7 +127,10 @@ const cases: readonly (readonly [
   ],
   [
     'ContainerUnhealthy',
-    { [`rpc_node_container_info{${on},container="sync",health="unhealthy"}`]: '_x40 1x80 stale _x160' },
+    {
+      [`rpc_node_container_info{${on},container="sync",status="running",health="unhealthy"}`]:
+        '_x40 1x80 stale _x160',
+    },
   ],
   ['NodeMetricsGone', { [`up{job="node",${on}}`]: fault(1, 0) }],
   [
@@ -334,6 +340,11 @@ const silent: readonly (readonly [
     },
     [29, 60],
   ],
+  [
+    'a stopped container with a health check',
+    { [`rpc_node_container_info{${on},container="sync",status="exited",health="unhealthy"}`]: '1x280' },
+    [20, 60],
+  ],
   ['two failures', { [`probe_success{${onProbe}}`]: '1x39 0x1 1x220' }, [11, 29, 60]],
   [
     'a few refused requests of few',
@@ -354,6 +365,39 @@ const silent: readonly (readonly [
 test('every rule has a test', () => {
   const tested = [...cases.map(([alert]) => alert), ...outageStages.flatMap(([, firing]) => firing)];
   expect([...new Set(tested)].sort()).toEqual(rules.map(({ alert }) => alert).sort());
+});
+
+/** Rows of docs/alerts-fired.md: an alert, and the test with its fault; none where none has it. */
+const fired = [
+  ...readFileSync(join(root, 'docs/alerts-fired.md'), 'utf8').matchAll(
+    /^\| (\w+) \| (.*) \| (?:`(.*)` )?\|$/gm,
+  ),
+]
+  .map(([, alert = '', fault = '', file]) => ({ alert, fault, file }))
+  .filter(({ alert }) => alert !== 'Alert');
+
+test('each alert has a row that says which test fires it by its fault, or why none does', async () => {
+  const { hosts } = await loadDeployment(
+    await labDeployment([
+      [
+        ['vars', 'monitoring'],
+        { scrape_from: ['192.0.2.1'], drift_check: { every_minutes: 60, user: 'root' } },
+      ],
+    ]),
+  );
+  const [host] = hosts;
+  if (!host) throw new Error('no host');
+  const { groups: ofInventory } = JSON.parse(inventoryRules(hosts, host.vars)) as {
+    groups: { rules: Partial<Rule>[] }[];
+  };
+  const named = ofInventory.flatMap((group) => group.rules).flatMap(({ alert }) => alert ?? []);
+  const all = [...rules.map(({ alert }) => alert), ...named];
+  expect(fired.map(({ alert }) => alert).sort()).toEqual([...new Set(all)].sort());
+});
+
+test.each(fired)('$alert: its test names it, or its row says why there is none', ({ alert, fault, file }) => {
+  if (file === undefined) expect(fault).toMatch(/^not fired by a fault/);
+  else expect(readFileSync(join(root, file), 'utf8')).toMatch(new RegExp(`['\`]${alert}(?= |')`));
 });
 
 test.each(rules)('$alert says what it means, how severe it is, and what to do', ({ labels, annotations }) => {

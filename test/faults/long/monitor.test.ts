@@ -5,9 +5,8 @@ import { firing, monitor, monitoredLab, until } from '../../deploy/monitored-lab
 import { runPlaybook } from '../../deploy/playbook.ts';
 import { measured } from '../measured.ts';
 
-// Each alert that a lab can cause within minutes: its fault is made for real, and ended. The
-// others need hours or a broken Prometheus: promtool tests them, as it does all
-// (lib/node/monitor/rules.test.ts).
+// Alerts that a lab can cause within minutes, with the times of a monitor: the fault is made for
+// real, and ended. Others have shorter times (test/alerts).
 
 /** What the services around the deployment do. */
 const outside = (command: string) => `curl -sS -f -X POST 'http://172.30.77.10:8090/control/${command}'`;

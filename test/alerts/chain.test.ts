@@ -9,9 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { probe } from '../../lib/engine/resource/network/http.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { until } from '../gateway/gateway.ts';
+import { type Choice, startChoice } from '../gateway/layer1/choice.ts';
+import { provider } from '../gateway/layer1/provider.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
-import { until } from './gateway.ts';
 import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
 
@@ -65,6 +67,9 @@ let server: Postgres;
 let sequencer: Chain;
 let own: Chain;
 let layer1: Chain;
+/** Two providers of layer 1, and the HAProxy that chooses one. */
+const providers = [provider(28_601), provider(28_602)] as const;
+let choice: Choice;
 let exporters: readonly HostMetrics[] = [];
 let monitor: Prometheus;
 let measures = true;
@@ -145,7 +150,9 @@ function store(): void {
 }
 
 /** Installed by test/all.mjs. */
-describe.skipIf(!existsSync(prometheus))('alerts of the chain', () => {
+const programs = [prometheus, '/usr/sbin/haproxy'];
+
+describe.skipIf(!programs.every((path) => existsSync(path)))('alerts of the chain', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chain-alerts-'));
     [sequencer, own, layer1] = await Promise.all([chainAt(28501), chainAt(28502), chainAt(28503)]);
@@ -155,9 +162,21 @@ describe.skipIf(!existsSync(prometheus))('alerts of the chain', () => {
       'create schema state; create table state.l2block (block_num bigint primary key, block_hash text, received_at timestamptz, created_at timestamptz)',
     );
     store();
+    await Promise.all(providers.map((each) => each.start()));
+    choice = await startChoice(
+      providers.map(({ port }) => `http://127.0.0.1:${port}/`),
+      // One that answers again is used again sooner.
+      (text) =>
+        text.replace('longest_probation, soon = 60, 960, 600', 'longest_probation, soon = 6, 96, 600'),
+    );
     await says('INFO synchronizer/synchronizer.go:301 Synced!');
     const PATH = `${await engineWith(server)}:${process.env.PATH}`;
-    const database = { CONTAINERS: 'state-db sync', STATE_USER: server.user, STATE_DATABASE: 'postgres' };
+    const database = {
+      CONTAINERS: 'state-db sync',
+      STATE_USER: server.user,
+      STATE_DATABASE: 'postgres',
+      PROVIDERS: `${choice.url}/providers`,
+    };
     exporters = [
       await startExporter('database', { ...database, LAYER1: layer1.url }, { ...server.environment, PATH }),
       await startExporter('rpc', { OWN: own.url }, {}),
@@ -179,12 +198,14 @@ describe.skipIf(!existsSync(prometheus))('alerts of the chain', () => {
     await monitor?.stop();
     for (const exporter of exporters) await exporter.stop();
     for (const chain of [sequencer, own, layer1]) await chain?.stop();
+    await choice?.kill();
+    await Promise.all(providers.map((each) => each.stop()));
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
   test('hosts that follow the sequencer have no alert', async () => {
-    monitor = await startPrometheus({ ...(await targets()), group: 'chain', certificate: '' });
+    monitor = await startPrometheus({ ...(await targets()), groups: ['chain'] });
     const same = async () => (await monitor.query('rpc_node_hash_same == 1')).length === 2;
     await until(same, 'both have the hash of the sequencer', patience);
     await only();
@@ -192,6 +213,13 @@ describe.skipIf(!existsSync(prometheus))('alerts of the chain', () => {
 
   test('layer 1 is away, and alone', async () => {
     await layer1.stop();
+    await only('Layer1Away db-1');
+  });
+
+  test('one of two providers of layer 1 is away, too', async () => {
+    await providers[1].stop();
+    await only('Layer1Away db-1', 'Layer1ProvidersFew db-1');
+    await providers[1].start();
     await only('Layer1Away db-1');
   });
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { until } from '../gateway/gateway.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
-import { until } from './gateway.ts';
 import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
 
@@ -131,7 +131,7 @@ describe.skipIf(!existsSync(prometheus))('alerts of a replica', () => {
   });
 
   test('one that follows has no alert', async () => {
-    monitor = await startPrometheus({ ...(await targets()), group: 'replica', certificate: '' });
+    monitor = await startPrometheus({ ...(await targets()), groups: ['replica'] });
     const receives = async () => (await monitor.query('rpc_node_replica_receiving == 1')).length === 1;
     await until(receives, 'it receives', patience);
     expect(await monitor.query('rpc_node_replica_behind_bytes')).toHaveLength(1);

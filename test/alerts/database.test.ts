@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { until } from '../gateway/gateway.ts';
 import { postgresExporter } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
-import { until } from './gateway.ts';
 import { type Prometheus, start, startPrometheus } from './prometheus.ts';
 
 const address = '127.0.9.104';
@@ -61,7 +61,7 @@ describe.skipIf(!existsSync(postgresExporter))('alerts of a database', () => {
   test('a database at rest has no alert', async () => {
     // One hour is half a minute here.
     const sooner = { '> 3600': '> 30' };
-    monitor = await startPrometheus({ ...(await targets()), group: 'database', certificate: '', sooner });
+    monitor = await startPrometheus({ ...(await targets()), groups: ['database'], sooner });
     await until(async () => (await monitor.query('pg_up == 1')).length === 1, 'it answers', patience);
     await only();
   });

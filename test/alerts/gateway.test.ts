@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
+import { type Gateway, get, startGateway, until } from '../gateway/gateway.ts';
+import { type RpcHost, rpcHost } from '../gateway/rpc-host.ts';
 import { prometheus } from '../monitoring-programs.mjs';
-import { type Gateway, get, startGateway, until } from './gateway.ts';
 import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
-import { type RpcHost, rpcHost } from './rpc-host.ts';
 
 const rpcPorts = { http: 28423, websocket: 28433 };
 const ports = { http: 28400, websocket: 28401, metrics: 28402, peers: 28403 };
@@ -103,7 +103,7 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     monitor = await startPrometheus({
       vars,
       hosts: [host],
-      group: 'gateway',
+      groups: ['gateway'],
       certificate: certificate(),
     });
     const areAsked = async () =>

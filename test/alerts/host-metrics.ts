@@ -18,7 +18,19 @@ const nothing = Object.fromEntries(
 export interface HostMetrics {
   /** Runs the script, as its timer does. */
   measure(): Promise<void>;
+  /** node_exporter starts again. */
+  start(): void;
+  /** node_exporter ends. */
   stop(): Promise<void>;
+}
+
+/** Where the programs of a host run, if not on this machine. */
+interface Place {
+  /** What the commands begin with. */
+  readonly script: readonly string[];
+  readonly exporter: readonly string[];
+  /** Further options of node_exporter. */
+  readonly options: readonly string[];
 }
 
 /**
@@ -26,12 +38,14 @@ export interface HostMetrics {
  * @param address on which node_exporter listens
  * @param settings of the script; what is not there is empty
  * @param environment of the script, beside that of this process
+ * @param place of script and node_exporter; by default on this machine
  */
 export async function startHostMetrics(
   folder: string,
   address: string,
   settings: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>> = {},
+  place: Place = { script: [], exporter: [], options: [] },
 ): Promise<HostMetrics> {
   const templates = join(import.meta.dirname, '../../templates/host');
   for (const name of ['textfiles', 'state']) await mkdir(join(folder, name));
@@ -44,16 +58,25 @@ export async function startHostMetrics(
     STATE: join(folder, 'state'),
   };
   await writeFile(join(folder, 'metrics.conf'), shellSettings({ ...nothing, ...own, ...settings }));
-  const exporter = start(nodeExporter, [
+  const words = [
+    ...place.exporter,
+    nodeExporter,
     `--web.listen-address=${address}:9100`,
     '--collector.disable-defaults',
     '--collector.textfile',
     `--collector.textfile.directory=${own.TEXTFILES}`,
-  ]);
-  const words = [join(folder, 'node-metrics'), join(folder, 'metrics.conf')];
+    ...place.options,
+  ];
+  // Which becomes the first of the words.
+  const launch = () => start('env', words);
+  let exporter = launch();
+  const script = [...place.script, 'sh', join(folder, 'node-metrics'), join(folder, 'metrics.conf')];
   const env = { ...process.env, ...environment };
   return {
-    measure: async () => void (await promisify(execFile)('sh', words, { env })),
-    stop: exporter.stop,
+    measure: async () => void (await promisify(execFile)('env', script, { env })),
+    start: () => {
+      exporter = launch();
+    },
+    stop: () => exporter.stop(),
   };
 }

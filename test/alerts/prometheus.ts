@@ -8,65 +8,95 @@ import { proberFile } from '../../lib/node/monitor/prober-file.ts';
 import { inventoryRules, jobs, targetsFile } from '../../lib/node/monitor/targets.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { monitoringPorts } from '../../lib/node/variables/monitoring.ts';
+import { get, until } from '../gateway/gateway.ts';
 import { blackboxExporter, prometheus } from '../monitoring-programs.mjs';
-import { get, until } from './gateway.ts';
 
 const templates = join(import.meta.dirname, '../../templates/monitor');
 const port = 28490;
 const proberPort = 28491;
-/** So many times faster than on a monitor: five minutes are ten seconds. */
-const faster = 30;
+/** Of Alertmanager, where a test starts one. */
+export const alertmanagerPort = 28493;
 
 /** A real Prometheus and blackbox_exporter with the files of a monitor, on which time goes faster. */
 export interface Prometheus {
   /** Values of an expression, by the labels of each series. */
   query(expression: string): Promise<readonly { metric: Readonly<Record<string, string>>; value: number }[]>;
-  /** The alerts that fire, each once, as `NAME HOST`. After a moment, for those who ask again. */
+  /** The alerts that fire, each once, as `NAME HOST`, or `NAME` where it is of no host. After a moment, for those who ask again. */
   firing(): Promise<readonly string[]>;
+  /** Its files, as those in /etc/rpc-node/monitor. */
+  readonly folder: string;
+  /** Reads its files again, as after a deploy. */
+  reload(): void;
   /** blackbox_exporter ends. */
   stopProber(): Promise<void>;
   stop(): Promise<void>;
 }
 
+interface Rule {
+  readonly for?: string;
+  readonly expr: string;
+}
+
 interface Rules {
-  readonly groups: readonly { readonly name: string; readonly rules: { for?: string; expr: string }[] }[];
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
 }
 
 interface Monitor {
   readonly vars: RenderContext['vars'];
   /** Whose exporters it asks, at their addresses. */
   readonly hosts: RenderContext['hosts'];
-  /** The rules that it evaluates, by their group: this machine is no healthy host. */
-  readonly group: string;
-  /** The given certificate of the gateways. */
-  readonly certificate: string;
-  /** A threshold that takes hours, and the one of the test in its place. */
+  /** The rules that it evaluates, by their groups: this machine is no healthy host. */
+  readonly groups: readonly string[];
+  /** The given certificate of the gateways. Default: there is none. */
+  readonly certificate?: string;
+  /** A threshold that takes minutes or hours, and the one of the test in its place. */
   readonly sooner?: Readonly<Record<string, string>>;
+  /** So many times faster than on a monitor. Default 30: five minutes are ten seconds. */
+  readonly faster?: number;
+}
+
+const usualPace = 30;
+
+/** A rule with shorter times and other thresholds. Its expression is the same otherwise. */
+function soonerRule(rule: Rule, sooner: Readonly<Record<string, string>>, faster: number): Rule {
+  const shorter = (duration: string) => shortened(duration, faster);
+  let expr = rule.expr.replace(/(?<=\[)\w+(?=\])/g, shorter);
+  for (const [text, other] of Object.entries(sooner)) expr = expr.replaceAll(text, other);
+  return { ...rule, expr, ...(rule.for && { for: shorter(rule.for) }) };
+}
+
+/** Several monitors may run on this machine, beside the usual ports. */
+function withPortsOfTests(text: string): string {
+  const others = [
+    [monitoringPorts.prober, proberPort],
+    [monitoringPorts.prometheus, port],
+    [monitoringPorts.alertmanager, alertmanagerPort],
+  ];
+  return others.reduce((all, [usual, own]) => all.replaceAll(`:${usual}`, `:${own}`), text);
 }
 
 /** Writes the files of a monitor. */
 async function filesIn(
   folder: string,
-  { vars, hosts, group, certificate, sooner = {} }: Monitor,
+  { vars, hosts, groups, certificate = '', sooner = {}, faster = usualPace }: Monitor,
 ): Promise<void> {
   await mkdir(join(folder, 'targets'));
   const yaml = async (name: string) => {
     const text = await readFile(join(templates, name), 'utf8');
-    return parse(text.replaceAll(`:${monitoringPorts.prober}`, `:${proberPort}`));
+    return parse(withPortsOfTests(text));
   };
   const write = (name: string, content: unknown) => writeFile(join(folder, name), JSON.stringify(content));
-  const { alerting: _, ...configuration } = await yaml('prometheus.yml');
+  const configuration = await yaml('prometheus.yml');
   // blackbox_exporter gives up half a second before the limit.
-  const global = { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' };
+  const interval = faster > usualPace ? '1s' : '2s';
+  const global = { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: '1s' };
   await write('prometheus.yml', { ...configuration, global, rule_files: ['*rules.yml'] });
-  const groups = ((await yaml('rules.yml')) as Rules).groups.filter(({ name }) => name === group);
-  for (const rule of groups.flatMap(({ rules }) => rules)) {
-    if (rule.for) rule.for = shortened(rule.for);
-    rule.expr = rule.expr.replace(/(?<=\[)\w+(?=\])/g, shortened);
-    for (const [text, other] of Object.entries(sooner)) rule.expr = rule.expr.replace(text, other);
-  }
-  await write('rules.yml', { groups });
-  await writeFile(join(folder, 'targets.rules.yml'), inventoryRules(hosts, vars));
+  const soon = (all: Rules['groups']): Rules['groups'] =>
+    all.map(({ name, rules }) => ({ name, rules: rules.map((rule) => soonerRule(rule, sooner, faster)) }));
+  const rules = ((await yaml('rules.yml')) as Rules).groups.filter(({ name }) => groups.includes(name));
+  await write('rules.yml', { groups: soon(rules) });
+  const { groups: ofTargets } = JSON.parse(inventoryRules(hosts, vars)) as Rules;
+  await write('targets.rules.yml', { groups: soon(ofTargets) });
   await writeFile(
     join(folder, 'blackbox.yml'),
     proberFile(hosts, () => certificate),
@@ -96,8 +126,12 @@ export async function startPrometheus(monitor: Monitor): Promise<Prometheus> {
     async firing() {
       await sleep(250);
       const alerts = await answering.query('ALERTS{alertstate="firing"}');
-      return [...new Set(alerts.map(({ metric }) => `${metric.alertname} ${metric.instance}`))].sort();
+      const nameOf = ({ alertname, instance, host }: Readonly<Record<string, string>>) =>
+        [alertname, instance ?? host ?? ''].join(' ').trim();
+      return [...new Set(alerts.map(({ metric }) => nameOf(metric)))].sort();
     },
+    folder,
+    reload: program.reload,
     stopProber: prober.stop,
     async stop() {
       await Promise.all([program.stop(), prober.stop()]);
@@ -117,7 +151,7 @@ interface Answer {
 }
 
 /** A duration of Prometheus, on the faster clock. */
-function shortened(duration: string): string {
+function shortened(duration: string, faster: number): string {
   const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
   return `${Math.round((Number(count) * (seconds[unit] ?? Number.NaN) * 1000) / faster)}ms`;
@@ -134,6 +168,7 @@ export function start(path: string, words: readonly string[]) {
   return {
     log: () => log,
     runs: () => program.exitCode === null,
+    reload: () => void program.kill('SIGHUP'),
     async stop() {
       program.kill('SIGKILL');
       await ended;
