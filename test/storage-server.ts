@@ -6,20 +6,22 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import type { Storage } from '../lib/node/variables/s3.ts';
+import { newerGo } from './go.ts';
 
 // Versity's S3 gateway: a server that is used in production. It checks signatures, their time and
 // region, and the SHA-256 of what is sent. Files of its folder are objects.
 
 const tools = join(import.meta.dirname, '../.lab/tools');
-const program = join(tools, 'versitygw');
+/** The path of the server's program. */
+export const storageServer = join(tools, 'versitygw');
 const version = 'v1.8.0';
 
-/** Builds the server from its Go module, once. Needs Go. */
+/** Builds the server from its Go module, once. Needs root and the network. */
 export function getStorageServer(): void {
-  if (existsSync(program)) return;
+  if (existsSync(storageServer)) return;
   mkdirSync(tools, { recursive: true });
-  execFileSync('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`], {
-    env: { ...process.env, GOBIN: tools, GOTOOLCHAIN: 'auto' },
+  execFileSync(newerGo(), ['install', `github.com/versity/versitygw/cmd/versitygw@${version}`], {
+    env: { ...process.env, GOBIN: tools, GOTOOLCHAIN: 'local' },
     stdio: 'ignore',
   });
 }
@@ -51,14 +53,14 @@ export async function startStorage(address = '127.0.0.1') {
   let log = '';
   let child: ChildProcess | undefined;
   const admin = (...words: readonly string[]) =>
-    execFileSync(program, [
+    execFileSync(storageServer, [
       ...['admin', '--access', root.access, '--secret', root.secret, '--region', region],
       ...['--endpoint-url', endpoint, ...words],
     ]);
   const start = async () => {
     const options = ['--port', `${address}:${port}`, '--region', region, '--iam-dir', join(base, 'iam')];
     const keys = { ROOT_ACCESS_KEY: root.access, ROOT_SECRET_KEY: root.secret };
-    child = spawn(program, [...options, '--iam-cache-disable', 'posix', join(base, 'root')], {
+    child = spawn(storageServer, [...options, '--iam-cache-disable', 'posix', join(base, 'root')], {
       env: { ...process.env, ...keys },
     });
     for (const stream of [child.stdout, child.stderr])

@@ -9,6 +9,7 @@ import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { driftCheck } from '../../lib/node/monitor/drift-check.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { installMissing } from '../install-missing.ts';
+import { getStorageServer, storageServer } from '../storage-server.ts';
 import { checksItself, resourcesOf } from './schedules.ts';
 import { startSystemdHost } from './systemd-host.ts';
 
@@ -21,7 +22,9 @@ beforeAll(async () => {
     ['/usr/bin/zstd', 'zstd'],
     ['/usr/lib/postgresql/15/bin/postgres', 'postgresql-15'],
     ['/sbin/mkfs.ext4', 'e2fsprogs'],
+    ['/usr/bin/curl', 'curl'],
   ]);
+  getStorageServer();
   const started = await startSystemdHost();
   host = started.host;
   await applyDrift(host, file('/usr/local/lib/stand-in.mjs').content(prepared('stand-in.mjs')));
@@ -122,11 +125,20 @@ test('another disk in the place of the one with the data is seen in the sandbox 
   );
 });
 
-test('base backups, the check of the repository and the drill', async () => {
+test('base backups, their copy, the check of the repository and the drill', async () => {
   await install(await resourcesOf('backup', 'backup'));
   await sh(prepared('backup.sh'), '172.30.77.11', '5432');
   await runs('rpc-node-base-backup');
   expect(await sh('ls /data/backup/state-db/base/*/data/pieces | head -n 1')).toBe('SHA256SUMS');
+  const keys = process.env.SCHEDULES_COPY_KEY ?? '';
+  await sh(
+    `mkdir -p /srv/s3/backups; systemd-run --quiet --setenv=ROOT_ACCESS_KEY=$2 --setenv=ROOT_SECRET_KEY=$2 "$1" --port 127.0.0.1:7070 posix /srv/s3
+     for i in $(seq 100); do ! curl -s http://127.0.0.1:7070 >/dev/null || exit 0; sleep 0.1; done; exit 1`,
+    storageServer,
+    keys,
+  );
+  await runs('rpc-node-backup-copy');
+  expect(await sh('ls /srv/s3/backups/lab/*/base/*/backup.info | wc -l')).toBe('1');
   await runs('rpc-node-backup-check');
   expect(await sh('cat /var/lib/rpc-node/backup/problems')).toBe('');
   expect(await sh('grep ^rpc_node_backup_ok /var/lib/prometheus/node-exporter/rpc_node_backup.prom')).toBe(

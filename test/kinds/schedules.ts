@@ -8,6 +8,7 @@ import { contextOf } from '../../lib/node/testing/role-context.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
 
 process.env.SCHEDULES_PASSWORD = 'schedules.Pw~5';
+process.env.SCHEDULES_COPY_KEY = 'AKIASCHEDULES';
 const password = 'env:SCHEDULES_PASSWORD';
 
 /** Check mode on a schedule. */
@@ -16,11 +17,23 @@ export const checksItself: Changes[number] = [
   { drift_check: { every_minutes: 60, user: 'root' } },
 ];
 
+/** Where the copies of backups go: a bucket on the host itself. */
+const copies = {
+  copy_to: 's3://backups/lab',
+  s3: {
+    endpoint: 'http://127.0.0.1:7070',
+    region: 'us-east-1',
+    path_style: true,
+    access_key: 'env:SCHEDULES_COPY_KEY',
+    secret_key: 'env:SCHEDULES_COPY_KEY',
+  },
+};
+
 /** A deployment with a host of every group that has a schedule. */
 const withSchedules: Changes = [
   [['groups', 'backup'], { 'backup-1': { address: '10.0.0.41' } }],
   [['groups', 'monitor'], { 'mon-1': { address: '10.0.0.61' } }],
-  [['vars', 'backup'], { password, drill_hours: 24 }],
+  [['vars', 'backup'], { password, drill_hours: 24, ...copies }],
   checksItself,
 ];
 

@@ -2,10 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../lab/layout.mjs';
-import { installMissing } from '../install-missing.ts';
+import { debiansGo } from '../go.ts';
 
-/** Debian 12's Go. */
-const go = '/usr/lib/go-1.19/bin/go';
 const folder = join(projectRoot, 'test/protocol/client');
 
 /**
@@ -15,10 +13,7 @@ const folder = join(projectRoot, 'test/protocol/client');
  * @returns the path of the program; undefined where Go's module proxy cannot be reached
  */
 export function buildClient(): string | undefined {
-  installMissing([
-    [go, 'golang-1.19-go'],
-    ['/etc/ssl/certs/ca-certificates.crt', 'ca-certificates'],
-  ]);
+  const go = debiansGo();
   const built = join(projectRoot, '.lab/protocol/client');
   mkdirSync(join(projectRoot, '.lab/protocol'), { recursive: true });
   const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' };

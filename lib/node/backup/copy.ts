@@ -23,6 +23,7 @@ const limit = 30;
 const unit = `${product}-backup-copy`;
 const library = `/usr/local/lib/${product}`;
 const keyFile = `/etc/${product}/backup-copy-keys`;
+const barmansHome = '/var/lib/barman';
 const recipientsFile = `/etc/${product}/backup-copy-recipients`;
 
 /** Fetches a copy from the storage, on a backup host. */
@@ -48,8 +49,10 @@ export function backupsAreCopied({ vars }: Context<Variables>): Resource[] {
     ...copyPrograms(vars, copy),
     schedule(unit, {
       every: copyEvery,
-      command: `runuser -u barman -- ${library}/send-backup <${keyFile}`,
+      command: `setpriv --reuid=barman --regid=barman --init-groups -- env HOME=${barmansHome} ${library}/send-backup <${keyFile}`,
       description: 'Copy of the backups to a storage',
+      writes: [dataFolder(vars, 'backup'), barmansHome, '/var/log/barman'],
+      needs: ['network', 'users'],
     }),
   ];
 }
