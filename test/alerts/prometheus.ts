@@ -160,7 +160,9 @@ function shortened(duration: string, faster: number): string {
 /** A program that runs until it is stopped. */
 export function start(path: string, words: readonly string[]) {
   let log = '';
-  const program: ChildProcess = spawn(path, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  // It ends with the process that started it, in any case.
+  const all = ['--pdeathsig', 'KILL', path, ...words];
+  const program: ChildProcess = spawn('setpriv', all, { stdio: ['ignore', 'ignore', 'pipe'] });
   program.stderr?.on('data', (text) => {
     log += text;
   });
