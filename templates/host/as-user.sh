@@ -1,6 +1,6 @@
 #!/bin/sh
-# A function that runs a command as another user, with that user's HOME. runuser also sets limits, by PAM, and fails where a sandbox does not
-# let it. Scripts that call it are sent with this file before them.
+# A function that runs a command as another user, with that user's HOME. runuser would also set limits by PAM, which fails in a sandbox.
+# This file is sent in front of each script that calls the function.
 as_user() (
   user=$1
   shift

@@ -159,14 +159,17 @@ describe('the inventory changes to the current generation, in place', () => {
     const refusals: [options: string[], why: string][] = [
       [
         ['--limit', 'db-1', '--check'],
-        `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`,
+        `${together}: rpc-1: json-rpc runs ${older}, and this run does not change that`,
       ],
-      [['--limit', 'db-1,rpc-2'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [
+        ['--limit', 'db-1,rpc-2'],
+        `${together}: rpc-1: json-rpc runs ${older}, and this run does not change that`,
+      ],
       [
         ['--limit', 'rpc-1'],
         `${together}: db-1: sync is running with ${older}, not running with ${registry}/node:v3.1.0`,
       ],
-      [['--role', 'sync'], `${together}: rpc-1: json-rpc runs ${older}, and this run leaves it out`],
+      [['--role', 'sync'], `${together}: rpc-1: json-rpc runs ${older}, and this run does not change that`],
       [['--role', 'json-rpc'], `${together}: db-1: sync is running with ${older}`],
     ];
     for (const [options, why] of refusals) {

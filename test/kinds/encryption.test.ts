@@ -221,7 +221,7 @@ test('a key that PostgreSQL could not read is found before it is asked to', asyn
   const certificate = encryptionOf(wrong).before.at(-1) as Resource;
   const before = await serial();
   await expect(applyDrift(server.host, certificate)).rejects.toThrow(
-    /^the user postgres of .* cannot read its key, which group 0 may: /,
+    /^the user postgres of .* cannot read its key, which group 0 may read: /,
   );
   expect([await serial(), await server.onHost('ls /etc/rpc-node/tls')]).toEqual([
     before,

@@ -7,7 +7,7 @@ import {
 import { Problem } from '../../engine/problem/problem.ts';
 import { givenInventory } from '../../node/inventory/project.ts';
 
-/** The actions, and whether names may follow them. */
+/** The verbs of the command line, and whether names may follow each. */
 export const verbs = { generate: false, edit: false, show: true, rotate: true, rekey: false } as const;
 
 export const secretsOptions = {

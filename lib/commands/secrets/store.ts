@@ -43,7 +43,7 @@ export interface Store extends Partial<Pick<OpenedFile, 'passphrase' | 'content'
 /**
  * Opens a file of secrets.
  *
- * @param heading the text of a new file, where there may be none yet
+ * @param heading the text to begin with if the file does not exist; without it that is an error
  * @throws Problem
  */
 export async function openStore(file: string, keys: Keys, heading?: string): Promise<Store> {
@@ -52,8 +52,8 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
 }
 
 /**
- * The recipients of a file that is written again: those of its recipients file, otherwise
- * everybody who has the passphrase.
+ * For whom a file is encrypted when it is written again: the recipients of its recipients file, or
+ * without such a file whoever has the passphrase.
  *
  * @param isRekey whether the passphrase is to change, too
  * @throws Problem, Problems where neither is known
@@ -122,7 +122,7 @@ export async function write(
   around.say(`${file}: ${readers} of ${recipientsFileOf(file)} can read it`);
   const { identities, checked } = await allIdentities(around.keys);
   const opened = await decrypt(await readAgeFile(bytes, file), identities).catch((error) => {
-    // A matching SSH key, without asking for its passphrase.
+    // An SSH key matches. Its passphrase is not asked for here.
     if (error instanceof Problem) return text;
     throw error;
   });

@@ -13,8 +13,8 @@ const format = 1;
 const times = new Set(['made', 'written', 'since', 'missingSince']);
 
 /**
- * The health of all hosts together: of the worst, where a known fault outweighs an unreachable
- * host.
+ * The health of all hosts together: that of the worst host. An unhealthy host is worse than an
+ * unreachable one.
  */
 export function worstOf(hosts: readonly { readonly health: Health }[]): Health {
   const has = (health: Health) => hosts.some((host) => host.health === health);

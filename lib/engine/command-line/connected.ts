@@ -49,7 +49,7 @@ export async function connected<T>(
   }
 }
 
-/** Ctrl-C does not raise a signal while the terminal is read. */
+/** Takes a Ctrl-C at the prompt as an interruption: it raises no signal while the terminal is read. */
 function askUnlessInterrupted(interrupt: () => void): Ask | undefined {
   const asks = terminal();
   return (

@@ -55,7 +55,7 @@ const task = z.strictObject({
 
 const schema = z.strictObject({
   format: z.literal(2),
-  /** Of the program that made it. Left out by a program of before there was this field. */
+  /** Version of the program that made the plan. Plans of early versions do not have the field. */
   version: z.string().optional(),
   made: z.iso.datetime(),
   playbook: z.string(),
@@ -241,8 +241,9 @@ const sameTask = (
 ): boolean => a.play === b.play && a.role === b.role && a.resource === b.resource;
 
 /**
- * Why a plan does not include a change: the task was neither pending nor unknown, or it had other
- * steps. A task that was unknown, or that follows from others, has no steps in the plan.
+ * A function that says why a plan does not include a change: its task was neither pending nor
+ * unknown, or it had other steps. A task without steps in the plan may have any: it was unknown, or
+ * follows from other tasks.
  */
 export function changesOf(
   plan: SavedPlan,
@@ -269,7 +270,7 @@ export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unkno
   throw new Problem(otherInventory(plan, inventory), { hint: 'make a new plan: --check --out FILE' });
 }
 
-/** A version reads an inventory with its own variables, so the same file may be another inventory. */
+/** Two versions may read one file in different ways: variables and their defaults change. */
 function otherInventory(
   { version, made, inventory: { name } }: SavedPlan,
   { name: other }: Inventory<unknown>,

@@ -20,7 +20,7 @@ import { trustedFile } from './tls-files.ts';
 
 const script = readFileSync(new URL('../../../templates/host/log-in.sh', import.meta.url), 'utf8');
 
-/** Of one connection. Seconds. */
+/** Seconds within which one connection has to be made. */
 const limit = 4;
 
 export type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
@@ -64,10 +64,10 @@ export function loginsOf({ host, hosts, vars }: Deployment): readonly Login[] {
 type Services = Readonly<Record<ServiceName, { readonly configHash: string } | undefined>>;
 
 /**
- * User and password of the inventory are accepted by the databases that a host uses, tried from
- * this host (spec part 1.8). Before anything is changed: a database that does not run yet, as on a
- * first deploy, is tried again in its turn. One that still has the password from before a rotation
- * gets the new one in this run, for which all servers have to be in it.
+ * The databases that a host uses accept the users and passwords of the inventory, tried from this
+ * host (spec part 1.8), before anything is changed. A database that does not run yet, as on a first
+ * deploy, is tried again before its clients start. A database that still has the password from
+ * before a rotation gets the new one in this run, if the run has all servers.
  */
 export function databasesAcceptLogins(deployment: Deployment & RunParts, services: Services): Resource {
   return expectation("databases accept the inventory's users and passwords", {
@@ -85,13 +85,13 @@ export function databasesAcceptLogins(deployment: Deployment & RunParts, service
   });
 }
 
-/** What a run is made of. */
+/** The hosts and roles of a run. */
 export type RunParts = Pick<Context<Variables>, 'includes' | 'roles'>;
 
 /**
- * The refusal of a run that would change passwords of which not every server of the node learns.
+ * Refuses a run that would change passwords and leaves out a server that uses them.
  *
- * @returns undefined where every server moves
+ * @returns undefined if the run has every server
  */
 export function refusedInPart(
   { hosts, includes, roles }: Deployment & RunParts,
@@ -136,8 +136,8 @@ export function wordsOf(logins: readonly Login[]): string {
 }
 
 /**
- * Components that run with the wanted configuration have logged in with it. That saves a request
- * where there is nothing to do.
+ * Whether all components run with the wanted configuration. They have logged in with it, so the
+ * databases need not be asked.
  */
 export async function haveLoggedIn(host: Reader, services: Services): Promise<boolean> {
   const users = (['prover', 'sync', 'json-rpc'] as const).filter((name) => services[name] !== undefined);
@@ -152,8 +152,10 @@ const hint =
   'user, password and name of a database are those of its data directory: put them into credentials in the inventory. A deploy changes a password only after secrets.mjs rotate (docs/secrets.md, "Rotate passwords")';
 
 /**
- * Why PostgreSQL does not let a user in, from the last words of psql; undefined where it lets
- * nobody in for now, as it starts, stops, or all its connections are taken, or does not answer.
+ * Why PostgreSQL refuses a user, from the last line of psql.
+ *
+ * @returns undefined if PostgreSQL does not answer, or refuses everybody for now: it starts or
+ * stops, or all its connections are taken
  */
 export function refusalIn(reason: string): string | undefined {
   const [, fatal = ''] = /FATAL: +(.*)$/.exec(reason) ?? [];
@@ -162,8 +164,8 @@ export function refusalIn(reason: string): string | undefined {
 }
 
 /**
- * The answer to a login: accepted, refused in the words of the server, or none, with the reason
- * where the encryption is one.
+ * The answer to a login: accepted; refused, with the words of the server; or silent, with the
+ * reason if encryption is the cause.
  */
 export type Answer = 'accepted' | { readonly silent: string } | { readonly refusal: string };
 
@@ -183,7 +185,7 @@ export async function answersOf(
   );
   const output = await host.$({ stdin: new Secret(`${lines.join('\n')}\n`), timeoutSeconds: limit + 4 })`
     sh -c ${script} log-in ${limit} ${trusted}`;
-  // It names the logins that failed: one that did not end has not named all.
+  // The script names the logins that failed. A script that was cut off may have left some out.
   if (!output.ok) return logins.map(() => ({ silent: '' }));
   if (output.text() === 'absent') return undefined;
   const failed = new Map(
@@ -214,7 +216,7 @@ export function formerLogins(logins: readonly Login[]): readonly Login[] {
 export const withoutClient = unknownUntil(`postgresql-client-${postgresVersion} is installed`);
 
 /**
- * Unknown until the servers answer that did not; undefined where all did.
+ * Unknown until each silent server answers; undefined if no server was silent.
  *
  * @param answers of the logins, in their order
  */

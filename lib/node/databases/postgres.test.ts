@@ -21,7 +21,7 @@ test('an index of that name on other columns is left alone, with a warning that 
   const verdict = await warning.check(having(other));
   expect(describeUnmet(warning, verdict)).toBe(
     `index by_number: ${other} -> CREATE INDEX by_number ON state.l2block USING btree (block_num)
-rename or drop such an index; the next deploy creates it as the specification has it`,
+rename or drop each index above; the next deploy creates it on the columns of the specification`,
   );
   expect(
     await warning.check(having('CREATE INDEX by_number ON state.l2block USING btree (block_num)')),

@@ -102,7 +102,7 @@ export function indexesHaveTheirColumns(indexes: readonly PostgresIndex[]): Reso
       );
     },
     severity: 'should',
-    hint: 'rename or drop such an index; the next deploy creates it as the specification has it',
+    hint: 'rename or drop each index above; the next deploy creates it on the columns of the specification',
   });
 }
 

@@ -77,8 +77,10 @@ async function provedReadable(writer: Writer, { images, state_db }: Variables): 
   if (read.ok) return;
   await writer.run`rm -f ${newFile}`;
   throw new Failure(
-    `the user postgres of ${images.database} cannot read its key, which group ${state_db.group_id} may: ${read.text()}`,
-    { hint: 'state_db.group_id has to be the group of postgres in that image: 999, or 70 in the Alpine one' },
+    `the user postgres of ${images.database} cannot read its key, which group ${state_db.group_id} may read: ${read.text()}`,
+    {
+      hint: 'set state_db.group_id to the group of the user postgres in that image: 999, or 70 in an image of Alpine',
+    },
   );
 }
 

@@ -117,7 +117,7 @@ test('a host does not leave while too few others serve, and the reason names the
   gateway.unfit.add('rpc-2').add('rpc-3');
   await expect(applyDrift(gateway.host, leaves())).rejects.toMatchObject({
     message:
-      'rpc-1 cannot leave: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer; rpc-3: does not answer',
+      'rpc-1 cannot leave the gateways: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer; rpc-3: does not answer',
     hint: 'status says why servers are out; gateway.least_serving says how many have to serve',
   });
   expect(gateway.marks.size).toBe(0);
@@ -143,7 +143,7 @@ test('a host for heavy methods does not stand in for a usual one, nor the other 
   gateway.heavy.add('rpc-3').add('rpc-4');
   gateway.unfit.add('rpc-2');
   await expect(applyDrift(gateway.host, leaves())).rejects.toThrow(
-    'rpc-1 cannot leave: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer',
+    'rpc-1 cannot leave the gateways: 0 other RPC hosts serve, and there have to be 1. rpc-2: does not answer',
   );
   const heavyLeaves = drained('rpc-3 leaves', 'rpc-3', turnReason, { ...settings, least_serving: 2 });
   gateway.unfit.add('rpc-4');

@@ -120,7 +120,7 @@ async function othersServe(at: Writer, name: string, gateway: Gateway): Promise<
     const what = `${others.length - out.length} other RPC hosts${kind} serve, and there have to be ${least}`;
     if (seconds <= othersWithin) return { what: `waiting: ${what}` };
     throw new Failure(
-      `${name} cannot leave: ${what}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,
+      `${name} cannot leave the gateways: ${what}. ${out.map(({ host, reason }) => `${host}: ${reason}`).join('; ')}`,
       { hint: 'status says why servers are out; gateway.least_serving says how many have to serve' },
     );
   });

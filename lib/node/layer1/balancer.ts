@@ -55,7 +55,7 @@ export function layer1IsChosen({ host, vars }: Pick<RenderContext, 'host' | 'var
     service(layer1Unit, [unitPath, ...paths]),
     eventually('a provider of layer 1 can be used', (reader) => oneIsUsed(reader, vars, hash), {
       seconds: choosesWithin,
-      hint: `see on the server: journalctl -u ${layer1Unit}`,
+      hint: `the reason is in the journal of the server: journalctl -u ${layer1Unit}`,
     }),
   ];
 }

@@ -4,12 +4,12 @@ import type { Resource } from '../../engine/resource/resource.ts';
 import { unitSettings } from '../server/unit-settings.ts';
 
 interface PackageUnit {
-  /** Of the distribution; its unit and its program have the same name. */
+  /** Name of the package in the distribution. Its unit and its program have the same name. */
   readonly name: string;
   /** The program's options, without characters that systemd or a shell reads. */
   readonly options: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Files that it reads at its start only. */
+  /** Files that the daemon reads only when it starts. */
   readonly reads?: readonly string[];
   /** Resources between the installation and the start, such as its folders. */
   readonly before?: readonly Resource[];

@@ -25,7 +25,7 @@ export async function publishedPorts(
     accesses: await accesses(context, clients),
     protects: listeningUnits(context),
     networks: (await renderHost(context)).networks.map(({ name }) => name),
-    hint: 'make the name resolvable on this host, or set firewall.connects_from, with addresses, for the host of that name',
+    hint: 'make this host resolve the name, or give the host of that name its addresses: vars: { firewall: { connects_from: [ADDRESS] } }',
   });
 }
 

@@ -71,7 +71,7 @@ export interface ServiceState {
   /** Of its own health check; undefined without one. */
   readonly health: string | undefined;
   readonly exitCode: number;
-  /** By Docker, since it was made. */
+  /** How often Docker has restarted the container since it was made. */
   readonly restarts: number;
   /** Since when it is in its state; undefined where Docker does not say it. */
   readonly since: number | undefined;
@@ -96,9 +96,9 @@ interface ClockState {
 }
 
 /**
- * Reads the state of a host in two or three trips: first what needs no container; then Docker,
- * where its engine runs, because a question would start a stopped engine; and where the blocks of
- * both chains are known only then, their hashes at a common height.
+ * Reads the state of a host in two or three requests. The first asks what needs no container. The
+ * second asks Docker, only if its engine runs: a question would start a stopped engine. The third
+ * compares hashes at a common height, where the newest block is from the state database.
  */
 export async function readHost(
   host: Reader,
@@ -148,7 +148,7 @@ interface ChainsOfHost {
   readonly here: ChainSource;
   /** The trusted sequencer. */
   readonly there: ChainSource;
-  /** What json-rpc shows beside the host's state database; undefined where only one of them is. */
+  /** The chain that json-rpc serves on a Database+Sync server that is an RPC server, too. */
   readonly served: ChainSource | undefined;
 }
 
@@ -170,7 +170,7 @@ function chainsOf(
   };
 }
 
-/** Of the pool database, and where the host has it, of the state database. */
+/** The second logins in the pool database, and in the state database if the host has one. */
 async function secondLoginsOn(host: Reader, hasState: boolean, vars: Variables): Promise<readonly string[]> {
   const databases = [poolDatabase(vars), ...(hasState ? [stateDatabase(vars)] : [])];
   return (await Promise.all(databases.map((each) => temporaryLoginsOn(host, each)))).flat();

@@ -155,13 +155,13 @@ test('a run that leaves a server out, or does not reach it, changes nothing', as
   };
   for (const check of [true, false]) {
     expect(await left({ check, hosts: new Set(['db-1']) })).toContain(
-      `${together}: rpc-1: json-rpc runs ${former}, and this run leaves it out`,
+      `${together}: rpc-1: json-rpc runs ${former}, and this run does not change that`,
     );
     expect(await left({ check, hosts: new Set(['rpc-1', 'rpc-2']) })).toContain(
-      `${together}: db-1: sync is running with ${former}, not running with ${wanted}, and this run leaves it out`,
+      `${together}: db-1: sync is running with ${former}, not running with ${wanted}, and this run does not change that`,
     );
     expect(await left({ check, selects: (name) => name !== 'former-version' })).toContain(
-      `no json-rpc of another version: rpc-1: json-rpc runs ${former}, and this run leaves it out`,
+      `no json-rpc of another version: rpc-1: json-rpc runs ${former}, and this run does not change that`,
     );
     expect(await left({ check, unreachable: 'rpc-2' })).toContain(
       `${together}: unknown, because rpc-2 could not be checked: rpc-2: no route`,

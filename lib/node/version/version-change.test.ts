@@ -126,7 +126,7 @@ describe('json-rpc and sync are stopped only if', () => {
   test('every RPC server is part of the run, unless its json-rpc does not run', async () => {
     for (const includes of [without(['rpc-2']), without(['rpc-2', 'former-version'])]) {
       expect(await condition(includes, 'rpc-2', { image: former })).toBe(
-        `json-rpc runs ${former}, and this run leaves it out`,
+        `json-rpc runs ${former}, and this run does not change that`,
       );
       expect(await condition(includes, 'rpc-2', { image: former, status: 'exited' })).toBe('ok');
       expect(await condition(includes, 'rpc-1', { image: former })).toBe('ok');
@@ -136,13 +136,13 @@ describe('json-rpc and sync are stopped only if', () => {
   test('sync is part of the run, or has migrated the database already', async () => {
     for (const includes of [without(['db-1']), without(['db-1', 'sync'])]) {
       expect(await condition(includes, 'db-1', { image: former })).toBe(
-        `sync is running with ${former}, not running with ${wanted}, and this run leaves it out`,
+        `sync is running with ${former}, not running with ${wanted}, and this run does not change that`,
       );
       expect(await condition(includes, 'db-1', { image: wanted, status: 'exited' })).toContain(
         'sync is exited with',
       );
       expect(await condition(includes, 'db-1', undefined)).toBe(
-        'there is no sync, and this run leaves it out',
+        'there is no sync, and this run does not change that',
       );
       expect(await condition(includes, 'db-1', { image: wanted })).toBe('ok');
       expect(await condition(includes, 'rpc-2', { image: former })).toBe('ok');
@@ -159,7 +159,7 @@ test('sync does not start while json-rpc of another version runs on any server',
     `until json-rpc of ${former} is stopped`,
   );
   expect(await condition(without(['rpc-1']), 'rpc-1', { image: former })).toBe(
-    `json-rpc runs ${former}, and this run leaves it out`,
+    `json-rpc runs ${former}, and this run does not change that`,
   );
   expect(await condition(undefined, 'rpc-1', { image: wanted })).toBe('ok');
   expect(await condition(undefined, 'rpc-1', undefined)).toBe('ok');

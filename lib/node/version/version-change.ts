@@ -155,5 +155,5 @@ function synchronizerIsOfThisVersion(state: ContainerState | undefined, vars: Va
 }
 
 function leftOut(seen: string): Verdict {
-  return drift(`${seen}, and this run leaves it out`);
+  return drift(`${seen}, and this run does not change that`);
 }
