@@ -289,6 +289,23 @@ test.each<[string, Changes, string[]]>([
     ['gateway.tls.names: 10.0.0.9 is an address, and certbot gets certificates for names alone'],
   ],
   [
+    'a name twice',
+    [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['b.example', 'B.example'] } }]],
+    ['gateway.tls.names has B.example twice'],
+  ],
+  [
+    'a name among all names of its domain',
+    [
+      [
+        ['vars', 'gateway'],
+        { tls: { acme: { email: 'a@b.example' }, names: ['*.b.example', 'a.b.example'] } },
+      ],
+    ],
+    [
+      "gateway.tls.names: a.b.example is among the names of *.b.example, and Let's Encrypt refuses to certify both (leave out the single name)",
+    ],
+  ],
+  [
     'all names of a domain without the DNS',
     [[['vars', 'gateway'], { tls: { acme: { email: 'a@b.example' }, names: ['*.b.example'] } }]],
     [

@@ -190,6 +190,14 @@ function acmeNameProblem(names: readonly string[], byDns: boolean) {
     const what = `gateway.tls.names: ${address} is an address, and certbot gets certificates for names alone`;
     return { what };
   }
+  const lower = names.map((name) => name.toLowerCase());
+  const twice = names.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
+  if (twice !== undefined) return { what: `gateway.tls.names has ${twice} twice` };
+  const covered = lower.find((name) => lower.includes(name.replace(/^[^*.]+/, '*')) && !name.startsWith('*'));
+  if (covered !== undefined) {
+    const what = `gateway.tls.names: ${covered} is among the names of ${covered.replace(/^[^.]+/, '*')}, and Let's Encrypt refuses to certify both`;
+    return { what, hint: 'leave out the single name' };
+  }
   const wildcard = byDns ? undefined : names.find((name) => name !== domainOf(name));
   if (wildcard === undefined) return undefined;
   const what = `gateway.tls.names: ${wildcard} is all names of a domain, for which an ACME server asks the DNS alone`;
