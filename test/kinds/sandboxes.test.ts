@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { quote } from '../../lib/engine/host/quote.ts';
 import { file } from '../../lib/engine/resource/file/file.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
+import { schedule } from '../../lib/engine/resource/system/schedule.ts';
 import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { driftCheck } from '../../lib/node/monitor/drift-check.ts';
@@ -78,6 +80,18 @@ test('Docker waits for a disk that is missing, and starts when it is back', asyn
   );
   await runs('rpc-node-data-disks');
   expect(await sh('ls /run/rpc-node-docker-waits 2>/dev/null || echo none')).toBe('none');
+});
+
+test('folders with signs that systemd reads are written, and any user has /tmp', async () => {
+  const folder = '/srv/a "b" 100%s \\ +c';
+  await sh('mkdir "$1"; chown barman: "$1"', folder);
+  const asBarman = 'setpriv --reuid=barman --regid=barman --init-groups --';
+  const command = `${asBarman} sh -c 'mktemp -d && mktemp -d -p /var/tmp && touch "$0/there"' ${quote([folder])}`;
+  await install([
+    schedule('any-folder', { every: 3600, command, description: 'd', writes: [folder], needs: ['users'] }),
+  ]);
+  await runs('any-folder');
+  expect(await sh('ls "$1"', folder)).toBe('there');
 });
 
 test('a disk that fills up is told to the webhook', async () => {

@@ -91,8 +91,8 @@ async function refuseGap(host: Reader, data: string): Promise<void> {
 }
 
 /** Reasons that no wait removes, in the words of libpq and PostgreSQL 15. */
-const hopeless = /Permission denied|certificate|authentication failed|pg_hba|does not exist|SSL/;
-/** So often the same words since the last reload: the server may just be restarting before. */
+const hopeless = /Permission denied|certificate|authentication failed|pg_hba|does not exist|SSL error/;
+/** So often the same words since the last start, reload or stream: the server may just restart. */
 const complaints = 3;
 
 /**
@@ -100,7 +100,7 @@ const complaints = 3;
  */
 async function refuseHopelessConnection({ hosts }: Context<Variables>, host: Reader): Promise<void> {
   const log =
-    await host.$`docker logs --tail 50 state-db 2>&1 | tac | sed '/reloading configuration files/q' | grep -F 'could not connect to the primary server: '`;
+    await host.$`docker logs --tail 50 state-db 2>&1 | tac | sed -E '/starting PostgreSQL|reloading configuration files|started streaming WAL/q' | grep -F 'could not connect to the primary server: '`;
   const reasons = log.lines().map((line) => line.split('could not connect to the primary server: ').at(-1));
   const [reason = ''] = reasons;
   if (!hopeless.test(reason) || reasons.filter((each) => each === reason).length < complaints) return;

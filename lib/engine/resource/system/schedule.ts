@@ -41,7 +41,7 @@ const always = [
   'NoNewPrivileges=yes',
   'PrivateMounts=yes',
   // PrivateTmp would make and remove a folder in /var/tmp each time.
-  'TemporaryFileSystem=/tmp /var/tmp',
+  'TemporaryFileSystem=/tmp:mode=1777 /var/tmp:mode=1777',
   'ProtectClock=yes',
   'ProtectControlGroups=yes',
   'ProtectHome=read-only',
@@ -77,6 +77,13 @@ const capabilities: Partial<Record<Need, readonly string[]>> = {
   processes: ['CAP_SYS_PTRACE'],
 };
 
+/** A word of a unit: systemd.syntax(7) has the quotes, systemd.unit(5) what `%` stands for. */
+function word(text: string): string {
+  const escaped = text.replaceAll('%', '%%');
+  if (/^[A-Za-z0-9%._/-]+$/.test(escaped)) return escaped;
+  return `"${escaped.replace(/["\\]/g, '\\$&')}"`;
+}
+
 /**
  * The lines of a sandbox. `systemd-analyze security` judges each with 3 at most; a service of root
  * alone has 9.6.
@@ -94,7 +101,7 @@ function sandbox(writes: readonly string[], needs: readonly Need[]): readonly st
     `RestrictAddressFamilies=${families.join(' ')}`,
     ...names.filter((name) => !has(name)).flatMap((name) => without[name]),
     ...(has('disks') ? ['DevicePolicy=closed', 'DeviceAllow=block-* r'] : []),
-    ...writes.map((folder) => `ReadWritePaths=-${folder}`),
+    ...writes.map((folder) => `ReadWritePaths=${word(`-${folder}`)}`),
   ];
 }
 
@@ -111,10 +118,8 @@ export function schedule(name: string, what: Schedule): Resource {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
     throw new TypeError(`schedule "${name}": not a name for a unit`);
   for (const folder of writes ?? [])
-    if (!/^\/[A-Za-z0-9._/-]+$/.test(folder))
-      throw new TypeError(
-        `schedule "${name}": "${folder}" is not an absolute path of letters, digits, . _ - and /`,
-      );
+    if (!/^\/[^\n\r\0]+$/.test(folder))
+      throw new TypeError(`schedule "${name}": "${folder}" is not an absolute path in one line`);
   if (needs && !writes)
     throw new TypeError(`schedule "${name}": needs is of a sandbox, which begins with writes: [] or folders`);
   const timerPath = `${units}/${name}.timer`;
