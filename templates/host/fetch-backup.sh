@@ -53,30 +53,62 @@ get() {
   mv "$g_part.plain" "$2"
 }
 
-# Prints the end of a base backup, seconds since 1970. Argument: its backup.info
-end_of() { date -d "$(sed -n 's/^end_time=//p' "$1")" +%s; }
+# Prints a word of the backup.info that was read. Argument: its name
+info() { sed -n "s/^$1=//p" "$work/info"; }
 
-# Sets $base to the newest base backup that ended before the time, SYSTEM/base/NAME.
+# Prints a time of it, seconds since 1970, or nothing. Argument: begin or end
+info_time() { info "$1_time" | date -f - +%s 2>/dev/null; }
+
+# Prints a place in the log as a number. Argument: such as 0/5000028
+place() { echo $((0x${1%/*} * 4294967296 + 0x${1#*/})); }
+
+# Whether the timeline that a recovery follows, the newest, has all of the base backup that was read. One that was made after the server was
+# recovered to a time before it has another past. Argument: the folder of its repository
+is_followed() {
+  newest=$(sed -n "s|^$1log/\([0-9A-F]\{8\}\.history\.[0-9]*\).*|\1|p" "$work/there" | sort | tail -n 1)
+  [ -n "$newest" ] && [ "$(info timeline)" != $((0x${newest%%.*})) ] || return 0
+  rm -f "$work/history"
+  get "$1log/$newest" "$work/history" '' 0 </dev/null || exit 1
+  left=$(gzip -dcf "$work/history" | awk -v timeline="$(info timeline)" '$1 == timeline { print $2; exit }')
+  [ -n "$left" ] && [ "$(place "$(info end_xlog)")" -le "$(place "$left")" ]
+}
+
+# Sets $base to the newest base backup that ended before the time, and $repository to the folder of its repository, with / at its end: SYSTEM/NAME/,
+# or nothing where backup.copy_to names that folder. One that cannot be read is named, and the one before it is taken.
 choose_base() {
-  until=9999999999 base=''
+  until=9999999999 base='' unread=''
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
-  sed -n 's/^\([0-9]*\/base\/[^/]*\)\/backup\.info\(\.age\)\{0,1\} .*/\1/p' "$work/there" | sort -t/ -k3,3r >"$work/bases"
-  while read -r each; do
+  sed -nE 's#^(([0-9]+/[0-9a-f]+/)?base/([^/ ]+))/backup\.info(\.age)? .*#\3 \1#p' "$work/there" | sort -r >"$work/bases"
+  while read -r _ each; do
     rm -f "$work/info"
-    get "$each/backup.info" "$work/info" '' 0 </dev/null || exit 1
-    if [ "$(end_of "$work/info")" -le "$until" ]; then base=$each; break; fi
+    get "$each/backup.info" "$work/info" '' 0 </dev/null || { unread=yes; continue; }
+    ended=$(info_time end) begun=$(info_time begin)
+    if [ -z "$ended" ] || [ -z "$begun" ]; then echo "$SHOWN$each/backup.info is damaged" >&2; unread=yes; continue; fi
+    if [ "$ended" -le "$until" ] && is_followed "${each%base/*}"; then base=$each; break; fi
   done <"$work/bases"
+  if [ -z "$base" ] && [ -n "$unread" ]; then exit 1; fi
   [ -n "$base" ] || fail "no whole base backup in $SHOWN ended before $time"
+  repository=${base%base/*}
+}
+
+# Ends where another repository, too, has log from after the beginning of the base backup: then two servers ran, and only the operator knows
+# which of them has the data.
+need_one_repository() {
+  others=$(sed -nE 's#^(([0-9]+/[0-9a-f]+/)?)log/[0-9A-F]{24}\.([0-9]+)(\.age)? .*#\3 \1#p' "$work/there" |
+    awk -v own="$repository" -v begun="$begun" -v until="$until" -v shown="$SHOWN" '
+      $2 != own && $1 > begun && $1 <= until && !($2 in seen) { seen[$2]; printf "%s%s%s", count++ ? ", " : "", shown, $2 }')
+  [ -z "$others" ] ||
+    fail "more than one repository was sent to $SHOWN at that time: $SHOWN$repository, $others. Name the folder of the right one in backup.copy_to for the recovery"
 }
 
 # Writes what is fetched, a line each: name, target, SHA-256 or -, arrival or -. With a time the log ends with the first segment that came
 # after it.
 list_items() {
-  begin=$(sed -n 's/^begin_wal=//p' "$work/info")
-  end=$(sed -n 's/^end_wal=//p' "$work/info")
+  begin=$(info begin_wal)
+  end=$(info end_wal)
   sed "s|^\([0-9a-f]*\) [ *]\(.*\)|$base/\2 $data/pieces/\2 \1 -|" "$data/pieces/SHA256SUMS"
-  sed -n "s|^${base%%/*}/log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
-    awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${base%%/*}/log/" -v to=wals/ '
+  sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
+    awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${repository}log/" -v to=wals/ '
       # As text: awk takes names of digits alone for numbers, and rounds them.
       $1 "" == before "" { next }
       { before = $1; line = from $1 "." $2 " " to $1 " - " $2 }
@@ -100,10 +132,14 @@ work_through() {
   done <"$work/items"
 }
 
-# What the disk cannot hold is not begun.
+# What the disk cannot hold is not begun. An encrypted file is there twice while it is decrypted.
 need_room() {
-  needed=$(awk 'NR == FNR { size[$1] = $2; next } system("test -e " $2) != 0 { sum += ($1 in size) ? size[$1] : size[$1 ".age"] } END { printf "%.0f", sum }' \
-    "$work/there" "$work/items")
+  needed=$(awk -v workers="$WORKERS" '
+    NR == FNR { size[$1] = $2; next }
+    system("test -e " $2) == 0 { next }
+    $1 in size { sum += size[$1]; next }
+    { sum += size[$1 ".age"]; if (size[$1 ".age"] > largest) largest = size[$1 ".age"] }
+    END { printf "%.0f", sum + workers * largest }' "$work/there" "$work/items")
   free=$(df -P -B1 . | awk 'END { print $4 }')
   [ "$needed" -le "$free" ] ||
     fail "there is no room in $folder for the copy: $((needed / 1000000)) MB have to be fetched, and $((free / 1000000)) MB are free"
@@ -121,9 +157,10 @@ rm -rf "$work" fetched
 mkdir "$work" || exit 1
 list_folder "$SHOWN" "$BUCKET" "$PREFIX" >"$work/there" || exit 1
 choose_base
-# Of a run to another time, or of another database system.
-if [ "$(cat system 2>/dev/null)" != "${base%%/*}" ]; then rm -rf wals; fi
-mkdir -p wals && echo "${base%%/*}" >system || exit 1
+need_one_repository
+# Of a run to another time, or of another repository.
+if [ "$(cat source 2>/dev/null)" != "$SHOWN$repository" ]; then rm -rf wals base; fi
+mkdir -p wals && echo "$SHOWN$repository" >source || exit 1
 for each in base/*; do
   [ "$each" = "base/${base##*/}" ] || rm -rf "$each"
 done

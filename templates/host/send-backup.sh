@@ -3,13 +3,14 @@
 # backups in pieces. A base backup counts when its backup.info is there, which goes last. It may be killed at any moment: the next run lists
 # what the storage has, and sends the rest. The functions of fetch.sh, send.sh and storage-folder.sh are before this text.
 #
-# In the storage, in a folder for each database system (the system identifier of PostgreSQL):
+# In the storage, in SYSTEM/REPOSITORY: the system identifier of PostgreSQL, and what this program has named the repository. Two servers may have
+# the same system identifier and names of segments, as where a database starts from the same files again:
 #   base/BACKUP/piece-000001.tar.zst   and backup_manifest, SHA256SUMS of the pieces, backup.info, as in the repository
 #   log/SEGMENT.SECONDS                write-ahead log as in the repository, and when it arrived there, seconds since 1970
 # With RECIPIENTS each is encrypted by age, and its name ends in .age.
 #
 # It removes there what Barman has removed here, of what this host has sent: NOTES/sent has those names. A host that lost its notes, or a new one,
-# removes nothing.
+# removes nothing. What recovers to any time of KEEP_DAYS stays, also where the repository has lost it.
 #
 # Standard input: settings of curl that sign requests.
 # Settings, from the file COPY_CONF or /etc/rpc-node/backup-copy.conf:
@@ -17,6 +18,7 @@
 #   NOTES             folder for the notes of this program
 #   BUCKET, PREFIX    URL of the bucket, and the folder in it with / at its end
 #   URL, SHOWN        URL of that folder with / at its end, and its name in messages
+#   KEEP_DAYS         days, each moment of which can be recovered
 #   RECIPIENTS        file with recipients of age; empty: nothing is encrypted
 set -u
 umask 077
@@ -31,8 +33,8 @@ say() { printf '%s\n' "$*" >&2; }
 # Sends a file unless the storage has it. Arguments: path, name in the storage, SHA-256 that it has to have or nothing
 send() {
   if grep -qxF "$2$encrypted" "$work/there"; then return 0; fi
-  # The file system is full, or the file has just been removed by Barman.
-  cat "$1" >"$work/plain" || { say "there is no room in $NOTES for a copy of $1, or it cannot be read"; return 1; }
+  # Barman may have removed it, which the caller finds out.
+  cat "$1" >"$work/plain" || { [ ! -e "$1" ] || say "there is no room in $NOTES for a copy of $1, or it cannot be read"; return 1; }
   if [ -n "${3:-}" ] && [ "$(sha256sum <"$work/plain" | cut -d' ' -f1)" != "$3" ]; then
     say "$1 is corrupt, and is not sent"
     return 1
@@ -43,9 +45,9 @@ send() {
     mv "$work/plain" "$work/body"
   fi
   # Noted before it is there: what is there without a note would stay for ever.
-  echo "$system/$2$encrypted" >>"$NOTES/sent" || return 1
+  echo "$place/$2$encrypted" >>"$NOTES/sent" || return 1
   sum=$(sha256sum <"$work/body" | cut -d' ' -f1)
-  request "$SHOWN$system/$2$encrypted" "$URL$system/$2$encrypted" PUT "$work/body" "$sum" --header "x-amz-meta-sha256: $sum" || return 1
+  request "$SHOWN$place/$2$encrypted" "$URL$place/$2$encrypted" PUT "$work/body" "$sum" --header "x-amz-meta-sha256: $sum" || return 1
   echo "$2$encrypted" >>"$work/there"
 }
 
@@ -61,8 +63,12 @@ asked=0 written=''
 switch_log() {
   [ $(($(date +%s) - asked)) -ge 240 ] || return 0
   asked=$(date +%s)
-  if barman -q switch-wal --archive --archive-timeout 20 state-db >/dev/null 2>&1; then written=$asked; fi
+  # At the beginning of a segment it names the one before.
+  newest=$(barman show-server state-db 2>/dev/null | sed -n 's/^[[:space:]]*current_xlog: \([0-9A-F]\{24\}\)$/\1/p')
+  # It succeeds as well where there is nothing to switch, and the segment before has not arrived.
+  barman -q switch-wal --archive --archive-timeout 20 state-db >/dev/null 2>&1
   barman -q archive-wal state-db >/dev/null 2>&1
+  if [ -n "$newest" ] && list_log | grep -q "^$newest "; then written=$asked; fi
 }
 
 # Sends the log that the storage lacks. One that cannot be read is named, and the others are sent.
@@ -101,6 +107,21 @@ send_base() {
     send "$from/../backup.info" "base/$1/backup.info"
 }
 
+# Says why a base backup is not sent whose files are not there: nothing where Barman removes it, backup.info last. Argument: its name
+# Result: 0 where it is removed
+is_removed() {
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -e "$REPOSITORY/base/$1/backup.info" ] || return 0
+    missing=$(sed 's/^[^ ]* [ *]//' "$REPOSITORY/base/$1/data/pieces/SHA256SUMS" 2>/dev/null |
+      while read -r piece; do [ -e "$REPOSITORY/base/$1/data/pieces/$piece" ] || { echo "$piece"; break; }; done)
+    # All are there: another reason has been said.
+    if [ -z "$missing" ] && [ -e "$REPOSITORY/base/$1/data/pieces/SHA256SUMS" ]; then return 1; fi
+    sleep 1
+  done
+  say "the base backup $1 is not whole, and is not sent: ${missing:-SHA256SUMS} is missing"
+  return 1
+}
+
 # Prints the names of whole base backups in pieces, the newest first.
 whole_bases() {
   for info in "$REPOSITORY"/base/*/backup.info; do
@@ -110,7 +131,8 @@ whole_bases() {
 }
 
 # Removes from the storage what Barman has removed: base backups older than its oldest, and log from before it. Nothing goes while the newest
-# base backup is not there, as where the repository has been emptied. Argument: names of whole base backups
+# base backup is not there. A repository that has lost its base backups has not removed them: one that is needed for a time within KEEP_DAYS
+# stays, and all log with it. Argument: names of whole base backups
 forget() {
   newest=$(printf '%s\n' "$1" | head -n 1)
   oldest=$(printf '%s\n' "$1" | tail -n 1)
@@ -118,32 +140,48 @@ forget() {
   # Also of one that failed, or is not in pieces: it may need its log.
   begin=$(sed -n 's/^begin_wal=\([0-9A-F]\{24\}\)$/\1/p' "$REPOSITORY"/base/*/backup.info | sort -k1.9 | head -n 1)
   [ -n "$begin" ] || return 0
-  awk -v folder="$system/" 'index($0, folder) == 1 { print substr($0, length(folder) + 1) }' "$NOTES/sent" | sort -u >"$work/own"
-  sort -u "$work/there" | comm -12 "$work/own" - | awk -v oldest="$oldest" -v begin="$begin" '
+  awk -v folder="$place/" 'index($0, folder) == 1 { print substr($0, length(folder) + 1) }' "$NOTES/sent" | sort -u >"$work/own"
+  sort -u "$work/there" | comm -12 "$work/own" - >"$work/ours"
+  # Barman names them by their beginning.
+  needed=$(sed -n "s/^base\/\(.*\)\/backup\.info$encrypted\$/\1/p" "$work/ours" |
+    awk -v first="$(date -d "$KEEP_DAYS days ago" +%Y%m%dT%H%M%S)" '$0 "" <= first "" && $0 "" > last "" { last = $0 } END { print last }')
+  awk -v oldest="$oldest" -v needed="$needed" -v begin="$begin" '
     { split($0, part, "/") }
-    part[1] == "base" && part[2] < oldest { print }
-    part[1] == "log" && part[2] ~ /^[0-9A-F]+\.[0-9]+/ && substr(part[2], 9, 16) < substr(begin, 9) { print }' >"$work/old"
+    part[1] == "base" && part[2] < oldest { if (part[2] < needed) print; else lost = 1 }
+    part[1] == "log" && part[2] ~ /^[0-9A-F]+\.[0-9]+/ && substr(part[2], 9, 16) < substr(begin, 9) { log_of[++count] = $0 }
+    END { if (!lost) for (n = 1; n <= count; n++) print log_of[n] }' "$work/ours" >"$work/old"
   # What makes it count goes first.
   { grep 'backup\.info' "$work/old"; grep -v 'backup\.info' "$work/old"; } >"$work/old.ordered"
   while read -r name; do
     case $name in base/*) [ ! -e "$REPOSITORY/base/$(basename "$(dirname "$name")")" ] || continue ;; esac
-    request "$SHOWN$system/$name" "$URL$system/$name" DELETE '' '' </dev/null || return 1
-    grep -vxF "$system/$name" "$NOTES/sent" >"$NOTES/sent.new"
+    request "$SHOWN$place/$name" "$URL$place/$name" DELETE '' '' </dev/null || return 1
+    grep -vxF "$place/$name" "$NOTES/sent" >"$NOTES/sent.new"
     mv "$NOTES/sent.new" "$NOTES/sent" || return 1
   done <"$work/old.ordered"
+}
+
+# Gives the repository a name that no other one has. It is in the repository, so that an empty one gets another.
+name_repository() {
+  [ ! -s "$REPOSITORY/copy-name" ] || return 0
+  od -An -N8 -tx1 /dev/urandom | tr -d ' ' >"$REPOSITORY/copy-name.new" && [ -s "$REPOSITORY/copy-name.new" ] &&
+    mv "$REPOSITORY/copy-name.new" "$REPOSITORY/copy-name"
 }
 
 copy() {
   can_sign >&2 || return 1
   system=$(sed -n 's/.*"systemid": "\([0-9]*\)".*/\1/p' "$REPOSITORY/identity.json" 2>/dev/null)
   [ -n "$system" ] || { say "$REPOSITORY is no repository of Barman's: there is no identity.json"; return 1; }
-  list_folder "$SHOWN" "$BUCKET" "$PREFIX$system/" >"$work/listed" || return 1
+  name_repository || { say "there is no room in $REPOSITORY"; return 1; }
+  place=$system/$(cat "$REPOSITORY/copy-name")
+  list_folder "$SHOWN" "$BUCKET" "$PREFIX$place/" >"$work/listed" || return 1
   sed 's/ [0-9]*$//' "$work/listed" >"$work/there" || { say "there is no room in $NOTES"; return 1; }
   wrong=0
   send_log || wrong=1
   bases=$(whole_bases)
   for each in $bases; do
-    if ! grep -qxF "base/$each/backup.info$encrypted" "$work/there"; then send_base "$each" || { wrong=1; continue; }; fi
+    if ! grep -qxF "base/$each/backup.info$encrypted" "$work/there"; then
+      send_base "$each" || { is_removed "$each" || wrong=1; continue; }
+    fi
     # Of the newest alone, which is the first.
     [ "$each" != "${bases%%[!0-9T]*}" ] || date -d "$(sed -n 's/^end_time=//p' "$REPOSITORY/base/$each/backup.info")" +%s >"$NOTES/base-at"
   done

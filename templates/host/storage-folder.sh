@@ -19,7 +19,11 @@ list_folder() {
     esac
     l_names=$(printf '%s' "$l_asked" | tr -d '\r\n' | sed 's/<Contents>/\n/g' |
       sed -n '2,$s/.*<Key>\([^<]*\)<\/Key>.*<Size>\([0-9]*\)<.*/\1 \2/p')
-    [ -z "$l_names" ] || printf '%s\n' "$l_names" | awk -v length_of="${#3}" '{ print substr($0, length_of + 1) }'
+    if [ -n "$l_names" ]; then
+      # The disk may be full.
+      printf '%s\n' "$l_names" | awk -v length_of="${#3}" '{ print substr($0, length_of + 1) }' ||
+        { echo "$1: there is no room for its list of names" >&2; return 1; }
+    fi
     case $l_asked in *'<IsTruncated>true<'*) ;; *) return 0 ;; esac
     l_after=$(printf '%s\n' "$l_names" | sed -n '$s/ [0-9]*$//p' | sed 's/\//%2F/g')
     [ -n "$l_after" ] || { echo "$1: the storage ends its list of names early" >&2; return 1; }

@@ -64,15 +64,21 @@ const blocksOf =
   "select count(*) || ' ' || md5(string_agg(block_hash, '' order by block_num)) from state.l2block";
 const blocks = () => host.source.sql('state_db', blocksOf);
 
-/** Names of the copy in the storage, without the folder of the database system. */
+/** Names of the copy in the storage, without the folder of the repository. */
 function names(): string[] {
   if (!existsSync(stored)) return [];
   const files = readdirSync(stored, { recursive: true, encoding: 'utf8' }) as string[];
   return files
     .filter((name) => statSync(join(stored, name)).isFile())
-    .map((name) => name.replace(/^\d+\//, ''))
+    .map((name) => name.replace(/^\d+\/[0-9a-f]{16}\//, ''))
     .sort();
 }
+
+/** Folders of repositories in the storage, SYSTEM/NAME. */
+const repositories = () =>
+  readdirSync(stored).flatMap((system) =>
+    readdirSync(join(stored, system)).map((name) => `${system}/${name}`),
+  );
 
 const segments = () => names().filter((name) => name.startsWith('log/'));
 
@@ -112,7 +118,7 @@ afterEach(() => {
 
 const mebibyte = 1024 ** 2;
 /** The bytes of a file in the storage. */
-const path = (name: string) => join(stored, readdirSync(stored)[0] ?? '', name);
+const path = (name: string) => join(stored, repositories()[0] ?? '', name);
 const firstPiece = () => names().find((name) => name.includes('piece-000001')) ?? '';
 
 describe('Backups are copied to a storage off the site', () => {
@@ -197,6 +203,9 @@ const change = (file: string) => {
   execFileSync('sh', ['-c', 'printf x | dd of="$1" bs=1 seek=1000 conv=notrunc status=none', 'sh', file]);
 };
 const putBack = (file: string) => renameSync(`${file}.kept`, file);
+/** The process that receives the log of the server. */
+const receiverOf = (folder: string) =>
+  Number(execFileSync('pgrep', ['-f', `pg_receivewal.*${folder}/streaming`], { encoding: 'utf8' }));
 const bases = () => readdirSync(join(host.repository, 'base')).sort();
 const here = (name: string) => join(host.repository, 'base', bases().at(-1) ?? '', 'data', name);
 
@@ -348,6 +357,50 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
     expect(noted(copy, 'log-at')).toBe('');
   });
 
+  test('nothing is left to switch and a segment has not arrived: the copy does not pass for newer', async () => {
+    await archived();
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    const [at, receiver] = [noted(copy, 'log-at'), receiverOf(host.repository)];
+    expect(Number(at)).toBeGreaterThan(0);
+    await delay(1100);
+    process.kill(receiver, 'SIGSTOP');
+    try {
+      addBlocks(1);
+      host.source.sql('postgres', 'select pg_switch_wal()');
+      expect(await copy.send()).toEqual({ code: 0, said: '' });
+      expect(noted(copy, 'log-at')).toBe(at);
+    } finally {
+      process.kill(receiver, 'SIGCONT');
+    }
+    await archived();
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(Number(noted(copy, 'log-at'))).toBeGreaterThan(Number(at));
+  });
+
+  test.each([
+    ['Barman removes a base backup in the middle: nothing is wrong', 'base', ''],
+    ['a piece of the repository is missing: named', 'piece', 'piece-000001.tar.zst is missing\n'],
+  ])(
+    '%s',
+    async (_, what, words) => {
+      const piece = here('pieces/piece-000001.tar.zst');
+      const gone = what === 'base' ? join(host.repository, 'base', bases().at(-1) ?? '') : piece;
+      const aside = join(host.repository, 'aside');
+      const programs = standIn(
+        'cat',
+        `case "$1" in */piece-000001*) [ -e ${aside} ] || mv ${gone} ${aside} ;; esac\nexec /bin/cat "$@"`,
+      );
+      const { code, said } = await copy.send({ programs });
+      renameSync(aside, gone);
+      expect(noted(copy, 'failed')).toMatch(words === '' ? /^$/ : /is missing$/);
+      expect(code).toBe(words === '' ? 0 : 1);
+      expect(said).not.toContain('there is no room');
+      expect(said).toContain(words);
+      expect(await copy.send()).toEqual({ code: 0, said: '' });
+    },
+    60_000,
+  );
+
   test('two runs at once: one of them does all of it', async () => {
     const [one, other] = await Promise.all([copy.send(), copy.send()]);
     expect([one, other]).toEqual([
@@ -438,6 +491,32 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
   });
 
+  test('a disk without room for what is decrypted beside it: named before anything is fetched', async () => {
+    const key = ageKey();
+    copy.encryptFor(key.recipient);
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const all = names().reduce((sum, name) => sum + statSync(path(name)).size, 0);
+    const df = (free: number) => standIn('df', `echo x; echo disk 9 9 ${free} 89% /`);
+    const { code, said } = await copy.fetch('latest', key.identity, { programs: df(all) });
+    expect([code, said]).toEqual([1, expect.stringMatching(/^there is no room in \S+ for the copy: /)]);
+    const programs = df(all + 4 * statSync(path(firstPiece())).size);
+    expect(await copy.fetch('latest', key.identity, { programs })).toMatchObject({ code: 0 });
+  });
+
+  test('the disk is full while the storage is listed: named', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    for (let n = 0; n < 200; n += 1) writeFileSync(path(`log/00000001000000000000000000.${n}`), '');
+    execFileSync('install', ['-d', '-o', 'barman', '-g', 'barman', copy.fetched]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8k,uid=barman,mode=0700', 'tmpfs', copy.fetched]);
+    try {
+      const { code, said } = await copy.fetch('latest');
+      expect([code, said]).toEqual([1, expect.stringMatching(/: there is no room for its list of names\n$/)]);
+    } finally {
+      execFileSync('umount', [copy.fetched]);
+    }
+    expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
+  });
+
   test('an empty storage: named', async () => {
     expect((await copy.fetch('latest')).said).toBe(
       'no whole base backup in s3://snapshots/backups/mainnet/ ended before latest\n',
@@ -465,7 +544,7 @@ describe('The storage keeps what Barman keeps', () => {
     expect(await copy.send()).toMatchObject({ code: 0 });
     const before = segments();
     host.barman('-q', 'delete', 'state-db', old ?? '');
-    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(await copy.send({ keepDays: 0 })).toEqual({ code: 0, said: '' });
     const own = (name: string) => name.startsWith(`base/${old}/`) && !foreign.includes(name);
     expect(names().filter(own)).toEqual([]);
     expect(names()).toEqual(expect.arrayContaining(foreign));
@@ -485,7 +564,7 @@ describe('The storage keeps what Barman keeps', () => {
     rmSync(copy.notes, { recursive: true });
     expect(host.makeBackup()).toMatchObject({ code: 0 });
     host.barman('-q', 'delete', 'state-db', bases()[0] ?? '');
-    expect(await copy.send()).toMatchObject({ code: 0 });
+    expect(await copy.send({ keepDays: 0 })).toMatchObject({ code: 0 });
     expect(names()).toEqual(expect.arrayContaining(there));
   });
 
@@ -498,8 +577,123 @@ describe('The storage keeps what Barman keeps', () => {
       'curl',
       'case "$*" in *"--request DELETE"*) sed s/AKIAROOT/AKIANOBODY/ | /usr/bin/curl "$@" ;; *) exec /usr/bin/curl "$@" ;; esac',
     );
-    const { code, said } = await copy.send({ programs });
+    const { code, said } = await copy.send({ programs, keepDays: 0 });
     expect([code, said]).toEqual([1, expect.stringMatching(/does not know the access key/)]);
-    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(await copy.send({ keepDays: 0 })).toEqual({ code: 0, said: '' });
+  });
+
+  test('the newest backup.info is damaged: named, and the base backup before it is taken', async () => {
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    addBlocks(5);
+    expect(await copy.send({ switchSeconds: 60 })).toMatchObject({ code: 0 });
+    const [before, newest] = bases().slice(-2);
+    writeFileSync(path(`base/${newest}/backup.info`), 'x'.repeat(2000));
+    const { code, said } = await copy.fetch('latest');
+    expect([code, said]).toEqual([0, expect.stringMatching(`${newest}/backup\\.info is damaged`)]);
+    expect(readdirSync(join(copy.fetched, 'base'))).toEqual([before]);
+    expect(await recovered('latest')).toBe(blocks());
+    for (const each of bases()) rmSync(path(`base/${each}/SHA256SUMS`));
+    for (const each of bases()) writeFileSync(path(`base/${each}/backup.info`), 'x');
+    expect(await copy.fetch('latest')).toMatchObject({ code: 1 });
+  });
+
+  test('a base backup of a time that a recovery has undone is not taken', async () => {
+    const first = bases().at(-1);
+    await delay(1100);
+    const [before, time] = [blocks(), new Date().toISOString().replace(/\.\d+Z$/, 'Z')];
+    await delay(1100);
+    addBlocks(5);
+    await archived();
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    expect(await copy.send({ switchSeconds: 60 })).toMatchObject({ code: 0 });
+    expect(await copy.fetch(time)).toMatchObject({ code: 0 });
+    expect(host.offerRecovery(time, copy.fetched)).toMatchObject({ code: 0 });
+    expect(await host.receive(time)).toMatchObject({ code: 0 });
+    const other = await host.start();
+    expect(other.sql('state_db', blocksOf)).toBe(before);
+    other.sql('state_db', "insert into state.l2block select max(block_num) + 1, 'other' from state.l2block");
+    const [after, last] = [
+      other.sql('state_db', blocksOf),
+      other.sql('postgres', 'select pg_walfile_name(pg_switch_wal())'),
+    ];
+    const log = join(other.sql('postgres', 'show data_directory'), 'pg_wal');
+    const wals = join(host.repository, 'wals');
+    const add = (name: string, folder: string) =>
+      execFileSync('install', ['-D', '-o', 'barman', join(log, name), join(folder, name)]);
+    for (const name of readdirSync(log).filter((each) => /^00000002[0-9A-F]{16}$/.test(each) && each <= last))
+      add(name, join(wals, name.slice(0, 16)));
+    add('00000002.history', wals);
+    await other.stop();
+    try {
+      expect(await copy.send()).toMatchObject({ code: 0 });
+      const fetched = await copy.fetch('latest');
+      expect(fetched, fetched.said).toMatchObject({ code: 0 });
+      expect(readdirSync(join(copy.fetched, 'base'))).toEqual([first]);
+      expect(await recovered('latest')).toBe(after);
+    } finally {
+      for (const name of readdirSync(wals).filter((each) => each.startsWith('00000002')))
+        rmSync(join(wals, name), { recursive: true });
+    }
+  });
+
+  test('a repository that begins again has a folder of its own, and a recovery takes the newest', async () => {
+    await archived();
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const there = segments();
+    const [old] = repositories();
+    // As in an empty one.
+    rmSync(join(host.repository, 'copy-name'));
+    await delay(1100);
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    expect(await copy.send({ switchSeconds: 60 })).toMatchObject({ code: 0 });
+    const own = repositories().find((each) => each !== old) ?? '';
+    const sent = readdirSync(join(stored, own, 'log')).map((name) => `log/${name}`);
+    expect(sent).toEqual(expect.arrayContaining(there));
+    const fetched = await copy.fetch('latest');
+    expect(fetched, fetched.said).toMatchObject({ code: 0 });
+    expect(readdirSync(join(copy.fetched, 'base'))).toEqual(bases().slice(-1));
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('two servers sent to one folder at the same time: a recovery wants to know which', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const [one = ''] = repositories();
+    rmSync(join(host.repository, 'copy-name'));
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    addBlocks(5);
+    await archived();
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const other = repositories().find((each) => each !== one) ?? '';
+    const { code, said } = await copy.fetch('latest');
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(
+        /^more than one repository was sent to s3:\/\/snapshots\/backups\/mainnet\/ at that/,
+      ),
+    ]);
+    for (const each of [one, other]) expect(said).toContain(`s3://snapshots/backups/mainnet/${each}/`);
+    const target = `s3://snapshots/backups/mainnet/${other}`;
+    expect(await copy.fetch('latest', '', { target })).toEqual({ code: 0, said: '' });
+    expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('base backups that the repository has lost stay in the storage with their log', async () => {
+    await archived();
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const there = names();
+    rmSync(join(host.repository, 'base'), { recursive: true });
+    execFileSync('install', ['-d', '-o', 'barman', '-g', 'barman', join(host.repository, 'base')]);
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    for (const _ of [1, 2]) expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(names()).toEqual(expect.arrayContaining([...there, `base/${bases()[0]}/backup.info`]));
+    // Their time is over.
+    expect(await copy.send({ keepDays: 0 })).toEqual({ code: 0, said: '' });
+    expect([
+      ...new Set(
+        names()
+          .filter((name) => name.startsWith('base/'))
+          .map((name) => name.split('/')[1]),
+      ),
+    ]).toEqual(bases());
   });
 });

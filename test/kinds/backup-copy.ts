@@ -10,8 +10,8 @@ import type { Repository, Said } from './backup-repository.ts';
 // The copy of a repository of backups in a storage: the programs of the backup host, on this
 // machine.
 
-/** The folder in the storage. */
-const target = 's3://snapshots/backups/mainnet';
+/** The usual folder in the storage. */
+const usualTarget = 's3://snapshots/backups/mainnet';
 
 const template = (name: string) => new URL(`../../templates/host/${name}.sh`, import.meta.url);
 
@@ -25,6 +25,10 @@ interface How {
   readonly killedWhen?: () => boolean;
   /** How long a new segment may take to reach the repository. Default: 3 s. */
   readonly switchSeconds?: number;
+  /** Days, each moment of which can be recovered. Default: 7 */
+  readonly keepDays?: number;
+  /** A folder in the storage in place of the usual one, as `backup.copy_to` names it. */
+  readonly target?: string;
   /** Words before the program, such as `faketime`. */
   readonly before?: readonly string[];
 }
@@ -60,7 +64,9 @@ export function copyOf(host: Repository, usual: Storage): Copy {
   program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup');
   program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup');
 
-  function configure(storage: Storage, encrypted: boolean): void {
+  let isEncrypted = false;
+
+  function configure(storage: Storage, { target = usualTarget, keepDays = 7 }: How): void {
     const { bucket, prefix } = inBucket(target, storage);
     const settings = shellSettings({
       REPOSITORY: host.repository,
@@ -69,11 +75,11 @@ export function copyOf(host: Repository, usual: Storage): Copy {
       PREFIX: prefix,
       URL: `${webAddress(target, storage)}/`,
       SHOWN: `${target}/`,
-      RECIPIENTS: encrypted ? recipients : '',
+      KEEP_DAYS: keepDays,
+      RECIPIENTS: isEncrypted ? recipients : '',
     });
     writeFileSync(conf, settings);
   }
-  let isEncrypted = false;
 
   async function run(words: readonly string[], input: string, how: How): Promise<Said> {
     const path = `${how.programs === undefined ? '' : `${how.programs}:`}${programs}:${process.env.PATH}`;
@@ -105,12 +111,12 @@ export function copyOf(host: Repository, usual: Storage): Copy {
     },
     send(how = {}) {
       const storage = how.storage ?? usual;
-      configure(storage, isEncrypted);
+      configure(storage, how);
       return run([join(programs, 'send-backup')], signing(storage).reveal(), how);
     },
     fetch(time, identity = '', how = {}) {
       const storage = how.storage ?? usual;
-      configure(storage, isEncrypted);
+      configure(storage, how);
       const words = [join(programs, 'fetch-backup'), fetched, time];
       return run(words, `${signing(storage).reveal()}${identity}\n`, how);
     },

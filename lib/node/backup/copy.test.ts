@@ -106,7 +106,7 @@ test('the backup host has public keys and the keys of the storage, and no privat
   const resources = await backup.resources(await contextOf({ changes: withCopy(settings), group: 'backup' }));
   expect(await contentOf(resources, '/etc/rpc-node/backup-copy-recipients')).toBe(`${recipient}\n`);
   expect(await contentOf(resources, '/etc/rpc-node/backup-copy.conf')).toContain(
-    'URL=https://storage.example/our-backups/mainnet/\nSHOWN=s3://our-backups/mainnet/\nRECIPIENTS=/etc/rpc-node/backup-copy-recipients',
+    'URL=https://storage.example/our-backups/mainnet/\nSHOWN=s3://our-backups/mainnet/\nKEEP_DAYS=7\nRECIPIENTS=/etc/rpc-node/backup-copy-recipients',
   );
   const verdicts = await Promise.all(resources.map((each) => each.check(fakeHost([]))));
   expect(JSON.stringify(verdicts)).not.toContain(identity);

@@ -68,6 +68,7 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
     PREFIX: prefix,
     URL: `${webAddress(target, storage)}/`,
     SHOWN: `${target}/`,
+    KEEP_DAYS: vars.backup.keep_days,
     RECIPIENTS: recipients.length > 0 ? recipientsFile : '',
   });
   const of = (name: string) => new URL(`../../../templates/host/${name}.sh`, import.meta.url);
