@@ -358,8 +358,8 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
   });
 
   test('nothing is left to switch and a segment has not arrived: the copy does not pass for newer', async () => {
-    await archived();
-    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    addBlocks(1);
+    expect(await copy.send({ switchSeconds: 60 })).toEqual({ code: 0, said: '' });
     const [at, receiver] = [noted(copy, 'log-at'), receiverOf(host.repository)];
     expect(Number(at)).toBeGreaterThan(0);
     await delay(1100);
@@ -372,8 +372,8 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
     } finally {
       process.kill(receiver, 'SIGCONT');
     }
-    await archived();
-    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    addBlocks(1);
+    expect(await copy.send({ switchSeconds: 60 })).toEqual({ code: 0, said: '' });
     expect(Number(noted(copy, 'log-at'))).toBeGreaterThan(Number(at));
   });
 
