@@ -106,9 +106,9 @@ function offerIsServed(encrypted: boolean): Resource {
   const [unit, other] = encrypted ? [servingUnitTls, servingUnit] : [servingUnit, servingUnitTls];
   const port = encrypted ? innerPort : servingPort;
   const words = `rsync --daemon --no-detach --port=${port} --config=${configuration}`;
-  // Both end with the unit.
+  // The unit is active while stunnel runs, so that stunnel ends with rsync. Both end with the unit.
   const program = encrypted
-    ? ['sh', '-c', `${words} --address=127.0.0.1 & exec stunnel ${encryption}`]
+    ? ['sh', '-c', `{ ${words} --address=127.0.0.1; kill $$; } & exec stunnel ${encryption}`]
     : words.split(' ');
   return task('the files of the recovery can be fetched', {
     check: async (host) => {
