@@ -200,4 +200,4 @@ test('without rsync the unit ends, and the next run starts both again', async ()
   const ended = new Promise((resolve) => unit.once('exit', resolve));
   process.kill(Number(rsync.trim()));
   await ended;
-});
+}, 20_000);
