@@ -13,12 +13,17 @@ STORAGE=backup.s3
 # shellcheck disable=SC2034 # of fetch.sh
 SIGNING=$(cat)
 can_sign >&2 || exit 1
-system=$(cat system) || exit 1
-case $system in '' | *[!0-9A-Za-z/_-]*) echo "$1/system names no folder in a storage" >&2; exit 1 ;; esac
-listed=$(list_folder "$SHOWN" "$BUCKET" "$PREFIX$system/") || exit 1
+source=$(cat source) || exit 1
+repository=${source#"$SHOWN"}
+case $source,$repository in
+  "$SHOWN"*,*[!0-9a-f/]*) echo "$1/source names no folder of a repository" >&2; exit 1 ;;
+  "$SHOWN"*) ;;
+  *) echo "what was fetched is not of $SHOWN" >&2; exit 1 ;;
+esac
+listed=$(list_folder "$SHOWN" "$BUCKET" "$PREFIX$repository") || exit 1
 here=$(find wals -type f -printf '%f\n') || exit 1
 # What is older than the base backup was not fetched.
-printf '%s\n' "$listed" | sed -n 's|^\(.*/\)\{0,1\}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.[0-9]*\(\.age\)\{0,1\} .*|\2|p' |
+printf '%s\n' "$listed" | sed -n 's|^log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.[0-9]*\(\.age\)\{0,1\} .*|\1|p' |
   HERE=$here awk '
     BEGIN {
       count = split(ENVIRON["HERE"], names, "\n")

@@ -12,7 +12,7 @@ import { getStorageServer, startStorage } from '../storage-server.ts';
 // Whether the copy of the backups in a real storage has more than what was fetched of it.
 
 const target = 's3://snapshots/backups/mainnet';
-const system = '7300000000000000001';
+const repository = '7300000000000000001/a1b2';
 const template = (name: string) => new URL(`../../templates/host/${name}.sh`, import.meta.url);
 const script = readScript(template('fetch'), template('storage-folder'), template('newer-copy'));
 
@@ -47,17 +47,17 @@ beforeEach(() => {
   for (const each of [join(server.bucket, 'backups'), fetched])
     rmSync(each, { recursive: true, force: true });
   mkdirSync(join(fetched, 'wals'), { recursive: true });
-  writeFileSync(join(fetched, 'system'), `${system}\n`);
+  writeFileSync(join(fetched, 'source'), `${target}/${repository}/\n`);
   // Of before the base backup, which begins with the fifth.
-  put(`${system}/log/${segment(4)}.1700000400`);
-  put(`${system}/base/20261126T100000/backup.info`);
-  for (const at of [5, 6]) put(`${system}/log/${segment(at)}.170000050${at}`, segment(at));
+  put(`${repository}/log/${segment(4)}.1700000400`);
+  put(`${repository}/base/20261126T100000/backup.info`);
+  for (const at of [5, 6]) put(`${repository}/log/${segment(at)}.170000050${at}`, segment(at));
 });
 
-async function newer(storage: Storage = server.storage()) {
-  const { bucket, prefix } = inBucket(target, storage);
+async function newer(storage: Storage = server.storage(), from = target) {
+  const { bucket, prefix } = inBucket(from, storage);
   const conf = join(folder, 'backup-copy.conf');
-  writeFileSync(conf, shellSettings({ BUCKET: bucket, PREFIX: prefix, SHOWN: `${target}/` }));
+  writeFileSync(conf, shellSettings({ BUCKET: bucket, PREFIX: prefix, SHOWN: `${from}/` }));
   const child = spawn('sh', ['-c', script, 'newer-copy', fetched, conf]);
   child.stdin.end(signing(storage).reveal());
   const [said, why, [code]] = await Promise.all([
@@ -72,8 +72,8 @@ const nothing = { said: '', why: '', code: 0 };
 
 test('where all of it was fetched, nothing is newer', async () => {
   expect(await newer()).toEqual(nothing);
-  // Another database system in the same folder has its own log.
-  put(`7300000000000000002/log/${segment(9)}.1700000900`);
+  // Another repository of the same database system has its own log.
+  put(`7300000000000000001/c3d4/log/${segment(9)}.1700000900`);
   expect(await newer()).toEqual(nothing);
 });
 
@@ -82,18 +82,24 @@ test.each([
   ['an encrypted one', `log/${segment(7)}.1700000700.age`, segment(7)],
   ['one of a later timeline', `log/${segment(5, 2)}.1700000700`, segment(5, 2)],
   ['a history of timelines', 'log/00000002.history.1700000700', '00000002.history'],
-  ['one in a folder of its repository', `a1b2/log/${segment(7)}.1700000700`, segment(7)],
 ])('%s that came since is newer', async (_, name, says) => {
-  put(`${system}/${name}`);
+  put(`${repository}/${name}`);
   expect(await newer()).toEqual({ ...nothing, said: `${says}\n` });
   writeFileSync(join(fetched, 'wals', says), '');
   expect(await newer()).toEqual(nothing);
 });
 
+test('the folder of the repository may itself be the one of the inventory', async () => {
+  const from = `${target}/${repository}`;
+  expect(await newer(server.storage(), from)).toEqual(nothing);
+  put(`${repository}/log/${segment(7)}.1700000700`);
+  expect(await newer(server.storage(), from)).toEqual({ ...nothing, said: `${segment(7)}\n` });
+});
+
 test('among more names than one answer has', async () => {
-  for (let at = 7; at < 1100; at += 1) put(`${system}/log/${segment(at)}.1700000700`, segment(at));
+  for (let at = 7; at < 1100; at += 1) put(`${repository}/log/${segment(at)}.1700000700`, segment(at));
   expect(await newer()).toEqual(nothing);
-  put(`${system}/log/${segment(1100)}.1700000800`);
+  put(`${repository}/log/${segment(1100)}.1700000800`);
   expect(await newer()).toEqual({ ...nothing, said: `${segment(1100)}\n` });
 });
 
@@ -101,6 +107,9 @@ test('a storage that refuses is no storage without newer log', async () => {
   const { said, why, code } = await newer(server.account('AKIANORIGHTS', 'user'));
   expect([said, code]).toEqual(['', 1]);
   expect(why).toContain('the storage does not allow this with this key');
-  rmSync(join(fetched, 'system'));
+  // It was fetched by an earlier version, or of another folder.
+  rmSync(join(fetched, 'source'));
   expect(await newer()).toMatchObject({ said: '', code: 1 });
+  writeFileSync(join(fetched, 'source'), 's3://snapshots/other/\n');
+  expect(await newer()).toEqual({ said: '', why: `what was fetched is not of ${target}/\n`, code: 1 });
 });
