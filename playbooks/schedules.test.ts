@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../lib/engine/host/testing/local-connection.ts';
 import { fakeHost } from '../lib/engine/resource/testing/fake-host.ts';
-import { allSchedules } from '../test/kinds/schedules.ts';
+import { allSchedules, resourcesOf } from '../test/kinds/schedules.ts';
 
 /** How many calls of `schedule(` there are in roles and in the rooms of the node. */
 function callsInSources(): number {
@@ -42,3 +42,23 @@ test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
     }
   },
 );
+
+const page = (name: string) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8');
+
+test('the page about hosts has a row for every schedule', async () => {
+  const rows = [...page('on-hosts').matchAll(/^\| `(rpc-node-[\w-]+)`/gm)].map(([, name]) => name ?? '');
+  const names = [...(await allSchedules()).keys()];
+  const missing = names.filter(
+    (name) => !rows.some((row) => (row.endsWith('-NAME') ? name.startsWith(row.slice(0, -4)) : row === name)),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('the commands that end backups stop every schedule of a backup host', async () => {
+  const stopped = /^for each in (.*); do systemctl disable --now rpc-node-\$each\.timer/m.exec(page('data'));
+  const names = (await resourcesOf('backup', 'backup')).map(({ name }) => name);
+  const schedules = names.flatMap((name) => /^schedule rpc-node-(.*)/.exec(name)?.[1] ?? []);
+  // Every server looks at its disks.
+  const ofBackups = schedules.filter((name) => name !== 'data-disks');
+  expect(stopped?.[1]?.split(' ').sort()).toEqual(ofBackups.sort());
+});

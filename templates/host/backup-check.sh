@@ -106,10 +106,13 @@ else
 fi
 [ -z "$copy" ] || echo "$copied_log $copied_base" >"$out/copied"
 
+# With a fault of the copy alone the repository is whole.
+if grep -qv '^copy off the site' "$out/problems"; then sound=0; else sound=1; fi
+
 cat >"$out/metrics" <<END
 # HELP rpc_node_backup_ok Whether nothing is wrong with the repository of backups.
 # TYPE rpc_node_backup_ok gauge
-rpc_node_backup_ok $([ -s "$out/problems" ] && echo 0 || echo 1)
+rpc_node_backup_ok $sound
 # HELP rpc_node_backup_newest_seconds End of the newest whole base backup, seconds since 1970; 0 without one.
 # TYPE rpc_node_backup_newest_seconds gauge
 rpc_node_backup_newest_seconds $newest

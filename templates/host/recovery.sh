@@ -15,6 +15,7 @@
 #   data/           instead of it: the files of a base backup that an older version has made
 #   log/            write-ahead log, as it is in the repository
 #   lists/items     what has to be fetched: kind, name, SHA-256; lists/plain-* and lists/log-* are lists of files
+#   lists/source    the repository, or the folder in place of it
 #   lists/settings  for postgresql.auto.conf
 #   room            a file without content, as long as what is unpacked of it
 #   rpc-node-recovered   the time
@@ -264,6 +265,7 @@ case $verb in
     if [ -e "$folder" ] && [ ! -e "$folder/rpc-node-recovered" ]; then fail "$folder is of no recovery, and is not replaced: move it away"; fi
     # A folder that is whole is renamed last.
     offer "$folder.part"
+    printf '%s\n' "$REPOSITORY" | as_barman tee "$folder.part/lists/source" >/dev/null
     printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null
     rm -rf "$folder"
     as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made" ;;

@@ -22,7 +22,8 @@ const script = (name: string) =>
   readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
 
 let folder: string;
-let programs: ChildProcess[] = [];
+/** What the unit on the backup host runs. */
+let unit: ChildProcess;
 /** The program of the inventory that encrypts, and the address. */
 let connection: string;
 let source: string;
@@ -75,21 +76,54 @@ beforeAll(async () => {
       .replaceAll('/run/rpc-playbooks/', `${folder}/`)
       .replaceAll('/data/backup/recovery', `${folder}/offer`)
       .replaceAll('= barman', '= root');
-  const rsyncd = put('rsyncd', here(await contentOf(resources, '/run/rpc-playbooks/recovery-rsyncd.conf')));
-  const stunnel = put(
-    'stunnel',
-    here(await contentOf(resources, '/run/rpc-playbooks/recovery-stunnel.conf')),
+  const rsyncd = put(
+    'recovery-rsyncd.conf',
+    here(await contentOf(resources, '/run/rpc-playbooks/recovery-rsyncd.conf')),
   );
+  put('recovery-stunnel.conf', here(await contentOf(resources, '/run/rpc-playbooks/recovery-stunnel.conf')));
   expect(readFileSync(rsyncd, 'utf8')).toContain('hosts allow = 127.0.0.1\n');
-  const words = ['--daemon', '--no-detach', '--port=8731', '--address=127.0.0.1', `--config=${rsyncd}`];
-  programs = [spawn('rsync', words, { stdio: 'ignore' }), spawn('stunnel', [stunnel], { stdio: 'ignore' })];
+  unit = spawn('sh', ['-c', here(await changeOf(resources, 'the files of the recovery can be fetched'))], {
+    env: { ...process.env, PATH: `${withoutSystemd()}:${process.env.PATH}` },
+    stdio: 'ignore',
+    detached: true,
+  });
   for (const port of [8730, 8731]) await listens(port);
 });
 
 afterAll(() => {
-  for (const program of programs) program.kill();
+  // As systemd does with a unit.
+  if (isThere(-(unit.pid ?? 0))) process.kill(-(unit.pid ?? 0));
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Whether a process is there; of a negative one, any of its group. */
+function isThere(process_: number): boolean {
+  try {
+    return process.kill(process_, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The command of a change. */
+async function changeOf(resources: readonly Resource[], name: string): Promise<string> {
+  const verdict = await resources.find((each) => each.name === name)?.check(fakeHost([]));
+  const change = verdict?.is === 'drift' && Array.isArray(verdict.change) ? verdict.change : [];
+  const [step] = change;
+  if (step?.do !== 'run') throw new Error(`${name} has no command`);
+  return step.command;
+}
+
+/** A folder with programs that start the command of a unit here, in place of systemd. */
+function withoutSystemd(): string {
+  const programs = join(folder, 'bin');
+  mkdirSync(programs);
+  const program = (name: string, text: string) =>
+    writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  program('systemctl', ':');
+  program('systemd-run', 'while case $1 in --*) ;; *) false ;; esac; do shift; done; exec "$@"');
+  return programs;
+}
 
 async function listens(port: number): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
@@ -160,3 +194,10 @@ test('in plain text there is nothing', () => {
 test('where nothing is served yet, the run waits for it', () => {
   expect(room(connection.replace(':8730', ':8739')).stderr).toContain('Connection refused');
 });
+
+test('without rsync the unit ends, and the next run starts both again', async () => {
+  const rsync = execFileSync('pgrep', ['-g', String(unit.pid), '-x', 'rsync'], { encoding: 'utf8' });
+  const ended = new Promise((resolve) => unit.once('exit', resolve));
+  process.kill(Number(rsync.trim()));
+  await ended;
+}, 20_000);

@@ -253,6 +253,13 @@ test('what the version before has staged is replaced, and a folder of no recover
   writeFileSync(join(host.offer, 'PG_VERSION'), '15\n');
   expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
   expect(readdirSync(host.offer).sort()).toEqual(['base', 'lists', 'log', 'room', 'rpc-node-recovered']);
+  // Whether it is of the repository, or of a copy from a storage.
+  expect(readFileSync(join(host.offer, 'lists/source'), 'utf8')).toBe(`${host.repository}\n`);
+  const copied = join(host.folder, 'backup/copied');
+  execFileSync('cp', ['-a', host.repository, copied]);
+  expect(host.offerRecovery('latest', copied)).toMatchObject({ code: 0 });
+  expect(readFileSync(join(host.offer, 'lists/source'), 'utf8')).toBe(`${copied}\n`);
+  rmSync(copied, { recursive: true });
   holds('notes');
   expect(host.offerRecovery('latest')).toMatchObject({
     code: 1,

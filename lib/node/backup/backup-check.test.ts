@@ -189,7 +189,7 @@ test.each<[string, Repository, string, Record<string, number>]>([
       copy: { 'log-at': ago(1), 'base-at': ago(600), failed: 'first\ns3://b/f/: there is no such bucket' },
     },
     'copy off the site fails: s3://b/f/: there is no such bucket',
-    { ok: 0 },
+    { ok: 1 },
   ],
   [
     'a copy off the site whose log is too old',
@@ -199,13 +199,13 @@ test.each<[string, Repository, string, Record<string, number>]>([
       hoursAgo: { 'copied-since': 90 },
     },
     'copy off the site too old: the newest write-ahead log there is of 20',
-    { ok: 0 },
+    { ok: 1 },
   ],
   [
     'a copy off the site without a base backup',
     { newest: now, copy: { 'log-at': ago(1) }, hoursAgo: { 'copied-since': 90 } },
     'copy off the site too old: the newest base backup there is none, more than 49 hours ago',
-    { ok: 0, copied_base_seconds: 0 },
+    { ok: 1, copied_base_seconds: 0 },
   ],
   ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],
   [
@@ -234,6 +234,13 @@ test('a drill that passed, or that has its time yet, is no problem', () => {
     undefined,
   ])
     expect(check({ newest: now, drill: {}, ...(hoursAgo && { hoursAgo }) }).problems).toEqual([]);
+});
+
+test('beside a fault of the copy, one of the repository counts', () => {
+  const copy = { 'log-at': ago(1), 'base-at': ago(600), failed: 's3://b/f/: there is no such bucket' };
+  const { problems, metrics } = check({ copy });
+  expect(problems).toHaveLength(2);
+  expect(metrics).toMatchObject({ ok: 0 });
 });
 
 test('a copy off the site that is new, or has its time yet, is no problem and has its figures', () => {

@@ -7,7 +7,7 @@ import recoveryEnd from '../../../roles/recovery-end.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { Problems } from '../../engine/problem/problem.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
-import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
+import { type Answer, fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { identitiesOfCopy } from '../recovery/asked.ts';
 import { type Changes, labDeployment } from '../testing/lab-deployment.ts';
@@ -124,12 +124,21 @@ test('without a copy nothing is asked of a storage, and what an earlier one has 
   expect(await keys?.check(left)).toMatchObject({
     change: [{ command: 'rm -f /etc/rpc-node/backup-copy-keys' }],
   });
+  // A first copy runs for hours, with the keys in memory.
+  const copying = fakeHost([], { unit: async () => ({ ...stoppedUnit, active: 'activating' }) });
+  const stopped = resources.filter(({ name }) => name.includes('rpc-node-backup-copy'));
+  const commands = await Promise.all(stopped.map((each) => each.check(copying)));
+  expect(commands).toMatchObject(
+    ['timer', 'service'].map((kind) => ({
+      change: [{ command: `systemctl --quiet disable --now rpc-node-backup-copy.${kind}` }],
+    })),
+  );
 });
 
 test('what a storage refuses is said by a deploy', async () => {
   const changes = withCopy({ copy_to, s3 });
   const resources = await backup.resources(await contextOf({ changes, group: 'backup' }));
-  const answers = resources.find(({ name }) => name === `${copy_to} takes copies of the backups`);
+  const answers = resources.find(({ name }) => name === `${copy_to} can be listed`);
   const refuses = fakeHost([
     [/list-storage/, { exitCode: 1, stderr: `${copy_to}: there is no such bucket: make it` }],
   ]);
@@ -189,9 +198,9 @@ test('a private key comes from the file of the option, or from the inventory, an
 
 test('a copy is fetched once, offered again when it was fetched anew, and gone in the end', async () => {
   const all = await recover({ 'from-storage': '' });
-  const host = (fetchedAt: number) =>
-    fakeHost([], {
-      read: async () => Buffer.from('latest\n'),
+  const host = (fetchedAt: number, source = '/data/backup/from-storage') =>
+    fakeHost([[/newer-copy/, '']], {
+      read: async (path) => Buffer.from(path.endsWith('/lists/source') ? source : 'latest\n'),
       stat: async (path) => ({ ...rootsFile, modified: path.endsWith('/fetched') ? fetchedAt : 1000 }),
     });
   const fetched = all.find(({ name }) => name.endsWith('is fetched'));
@@ -200,7 +209,51 @@ test('a copy is fetched once, offered again when it was fetched anew, and gone i
   expect(await fetched?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
   expect(await offered?.check(host(900))).toEqual({ is: 'ok' });
   expect(await offered?.check(host(1100))).toMatchObject({ note: 'it is not of the copy that was fetched' });
+  // An offer of the other source has another log.
+  expect(await offered?.check(host(900, '/data/backup/state-db'))).toMatchObject({
+    note: 'what is verified is not of the storage',
+  });
+  const ofRepository = (await recover({})).find(({ name }) => name.endsWith('is verified'));
+  expect(await ofRepository?.check(host(900))).toMatchObject({
+    note: 'what is verified is not of the repository',
+  });
+  expect(await ofRepository?.check(host(900, '/data/backup/state-db'))).toEqual({ is: 'ok' });
   const context = await contextOf({ changes: withCopy({ copy_to, s3 }), group: 'backup' });
   const [end] = await recoveryEnd.resources({ ...context, given: { 'to-time': 'latest' } });
   expect(JSON.stringify(await end?.check(host(900)))).toContain('/data/backup/from-storage');
+});
+
+test('the newest copy is fetched again when the storage has got more, and that of a time is not', async () => {
+  const fetchTo = async (time: string) =>
+    (await recover({ 'from-storage': '', 'to-time': time })).find(({ name }) => name.endsWith('is fetched'));
+  const latest = await fetchTo('latest');
+  const has = (answer: Answer, time = 'latest') =>
+    fakeHost([[/newer-copy \/data\/backup\/from-storage/, answer]], {
+      read: async () => Buffer.from(`${time}\n`),
+    });
+  expect(await latest?.check(has(''))).toEqual({ is: 'ok' });
+  // Without the mark the job does not take the earlier fetch for its own.
+  const change = [{ command: 'rm -f /data/backup/from-storage/fetched' }];
+  expect(await latest?.check(has('000000010000000000000007\n'))).toMatchObject({
+    note: 'the storage has newer log',
+    change,
+  });
+  const away = { exitCode: 1, stderr: `${copy_to}: the storage does not answer` };
+  expect(await latest?.check(has(away))).toMatchObject({
+    note: `whether it is the newest is not known: ${copy_to}: the storage does not answer`,
+    change,
+  });
+  const time = '2026-01-02T03:04:05Z';
+  expect(await (await fetchTo(time))?.check(has(away, time))).toEqual({ is: 'ok' });
+});
+
+test('a fetch that runs has its keys, and they are not written again', async () => {
+  const keys = (await recover({ 'from-storage': '' })).find(({ name }) =>
+    name.endsWith('/recovery-copy-keys'),
+  );
+  const during = (active: string) => fakeHost([], { unit: async () => ({ ...stoppedUnit, active }) });
+  for (const active of ['active', 'deactivating'])
+    expect(await keys?.check(during(active))).toEqual({ is: 'ok' });
+  for (const active of ['inactive', 'failed'])
+    expect(await keys?.check(during(active))).toMatchObject({ is: 'drift' });
 });

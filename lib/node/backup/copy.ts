@@ -22,6 +22,8 @@ const limit = 30;
 
 const unit = `${product}-backup-copy`;
 const library = `/usr/local/lib/${product}`;
+/** What the programs know of the storage: no secret. */
+export const copySettings = `/etc/${product}/backup-copy.conf`;
 const keyFile = `/etc/${product}/backup-copy-keys`;
 const barmansHome = '/var/lib/barman';
 const recipientsFile = `/etc/${product}/backup-copy-recipients`;
@@ -40,7 +42,8 @@ export function copyNotes(vars: Variables): string {
  */
 export function backupsAreCopied({ vars }: Context<Variables>): Resource[] {
   const { copy } = vars.backup;
-  if (!copy) return [stoppedService(`${unit}.timer`), noKeysAreLeft()];
+  // A run that the timer has started holds the keys in memory, and may take hours.
+  if (!copy) return [stoppedService(`${unit}.timer`), stoppedService(unit), noKeysAreLeft()];
   return [
     storageAnswers(copy),
     file(keyFile)
@@ -79,16 +82,16 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
   return [
     packages('curl', ...(recipients.length > 0 ? ['age'] : [])),
     ...(recipients.length > 0 ? [file(recipientsFile).content(`${recipients.join('\n')}\n`)] : []),
-    file(`/etc/${product}/backup-copy.conf`).content(settings),
+    file(copySettings).content(settings),
     program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup'),
     program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup'),
   ];
 }
 
-/** The storage lets the host see the folder. What it refuses later is in status. */
+/** The storage lets the host list the folder. Whether it takes files is in status. */
 export function storageAnswers({ target, storage }: BackupCopy): Resource {
   const { bucket, prefix } = inBucket(target, storage);
-  return expectation(`${target} takes copies of the backups`, {
+  return expectation(`${target} can be listed`, {
     check: async (host) => {
       const folder = { url: bucket, shown: target, signing: signing(storage) };
       const names = await listStorage(host, folder, prefix, limit, 'backup.s3');

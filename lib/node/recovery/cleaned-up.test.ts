@@ -14,6 +14,9 @@ const changes: Changes = [
 test.each([
   ['database', '/data/state-db/rpc-node-recovered', false],
   ['backup', '/data/backup/recovery', true],
+  ['backup', '/data/backup/from-storage', false],
+  // A run that was interrupted may have written the keys, and nobody reads them any more.
+  ['backup', '/run/rpc-playbooks/recovery-copy-keys', false],
 ] as const)('on the %s host a recovery leaves no %s', async (group, path, stops) => {
   const cleanedUp = nothingIsLeft(await contextOf({ changes, group }));
   const left = fakeHost([], {
@@ -23,5 +26,14 @@ test.each([
   const seen = await cleanedUp.check(left);
   expect(describeVerdict(seen)).toBe(`${path} is there`);
   expect(JSON.stringify(seen).includes('systemctl stop')).toBe(stops);
+  expect(JSON.stringify(seen)).toMatch(new RegExp(`rm -rf[^"]* ${path} `));
   expect(await cleanedUp.check(fakeHost([], { unit: async () => stoppedUnit }))).toEqual(ok);
+});
+
+test('a program that still offers the files is stopped, and named', async () => {
+  const cleanedUp = nothingIsLeft(await contextOf({ changes, group: 'backup' }));
+  const serves = fakeHost([], {
+    unit: async (name) => (name.includes('tls') ? stoppedUnit : { ...stoppedUnit, active: 'active' }),
+  });
+  expect(describeVerdict(await cleanedUp.check(serves))).toBe('rpc-node-recovery-serve.service runs');
 });

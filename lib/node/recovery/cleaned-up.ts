@@ -5,6 +5,7 @@ import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import {
   certificateFile,
+  copyKeyFile,
   fetchedFolder,
   markIn,
   offeredFolder,
@@ -18,22 +19,22 @@ const serving = [servingUnit, servingUnitTls].map((name) => `${name}.service`);
 /** After a recovery only the recovered databases stay. The next recovery starts from nothing. */
 export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): Resource {
   const isBackup = groups.includes('backup');
-  const left = isBackup ? offeredFolder(vars) : markIn(dataFolder(vars, 'state-db'));
-  const fetched = fetchedFolder(vars);
+  const places = isBackup
+    ? [offeredFolder(vars), fetchedFolder(vars), copyKeyFile]
+    : [markIn(dataFolder(vars, 'state-db'))];
   return task('nothing is left of the recovery', {
     check: async (host) => {
-      const [stat, copy, ...units] = await Promise.all([
-        host.stat(left),
-        isBackup ? host.stat(fetched) : undefined,
-        ...serving.map((name) => host.unit(name)),
+      const [stats, units] = await Promise.all([
+        Promise.all(places.map((path) => host.stat(path))),
+        Promise.all(serving.map((name) => host.unit(name))),
       ]);
+      const left = places.filter((_, at) => stats[at]);
       const running = serving.filter((_, at) => units[at]?.active === 'active');
-      if (!stat && !copy && running.length === 0) return ok;
+      if (left.length === 0 && running.length === 0) return ok;
       const stop = running.length > 0 ? [command`systemctl stop ${running}`] : [];
-      const all = copy ? [left, fetched] : [left];
-      return drift(`${stat ? left : fetched} is there`, [
+      return drift(left.length > 0 ? `${left.join(', ')} is there` : `${running.join(', ')} runs`, [
         ...stop,
-        command`rm -rf ${all} ${passwordFile} ${certificateFile}`,
+        command`rm -rf ${places} ${passwordFile} ${certificateFile}`,
       ]);
     },
   });

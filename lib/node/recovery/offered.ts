@@ -38,15 +38,17 @@ function recoveryIsVerified(vars: Variables, { time, fromStorage }: AskedRecover
     unit: `${product}-recovery`,
     script: `exec ${recoveryProgram} offer ${folder} ${time}${fromStorage ? ` ${from}` : ''}\n`,
     done: async (host) => {
-      const [isMarked, mark, items, fetched] = await Promise.all([
+      const [isMarked, mark, source, fetched] = await Promise.all([
         isRecovered(host, folder, time),
         host.stat(markIn(folder)),
-        host.stat(`${folder}/lists/items`),
+        host.read(`${folder}/lists/source`),
         fromStorage ? host.stat(`${from}/fetched`) : undefined,
       ]);
-      // The version before made a whole data directory there, with the same mark.
-      if (!isMarked || !items) return drift('it is not verified yet');
-      // An offer of the repository has the same mark, too.
+      // The versions before made offers without it, and whole data directories, with the same mark.
+      if (!isMarked || !source) return drift('it is not verified yet');
+      if (source.toString().trim() !== from)
+        return drift(`what is verified is not of ${fromStorage ? 'the storage' : 'the repository'}`);
+      // An earlier fetch to the same time had less.
       if (fetched && mark && mark.modified < fetched.modified)
         return drift('it is not of the copy that was fetched');
       return time !== 'latest' || (await isNewest(host, from, folder))

@@ -15,6 +15,12 @@ export const certificateFile = `${jobDirectory}/recovery-server.pem`;
 /** The password of that rsync, on both hosts. */
 export const passwordFile = `${jobDirectory}/recovery-password`;
 
+/** The unit that fetches a copy from the storage to the backup host. */
+export const fetchUnit = `${product}-recovery-fetch`;
+
+/** Keys of the storage, and private keys of age: in memory, and only until the fetch has begun. */
+export const copyKeyFile = `${jobDirectory}/recovery-copy-keys`;
+
 /** What the backup host offers for a recovery: links to files of its repository. */
 export function offeredFolder(vars: Variables): string {
   return `${dataFolder(vars, 'backup')}/recovery`;

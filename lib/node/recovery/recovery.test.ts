@@ -78,12 +78,15 @@ test('data that a synchronizer writes are not of a recovery any more, whatever t
   expect(await received?.check(running)).toMatchObject({ note: 'it is not here' });
 });
 
+/** What the host reads of an offer of its repository. */
+const offerTo = (time: string) => async (path: string) =>
+  Buffer.from(path.endsWith('/lists/source') ? '/data/backup/state-db\n' : `${time}\n`);
+
 test('an offer of all that arrived is made again when more has arrived', async () => {
   const of = async (time: string, newer: string) => {
     const all = await resources({ 'to-time': time }, { changes: backup, group: 'backup' });
     const offered = all.find(({ name }) => name.endsWith('is verified'));
-    const read = async () => Buffer.from(`${time}\n`);
-    return offered?.check(fakeHost([[/find/, newer]], { read, stat: async () => rootsFile }));
+    return offered?.check(fakeHost([[/find/, newer]], { read: offerTo(time), stat: async () => rootsFile }));
   };
   expect(await of('latest', '')).toEqual({ is: 'ok' });
   expect(await of('latest', '/wals/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
@@ -101,22 +104,17 @@ test('what uses the database server is stopped, and no other synchronizer may ru
   expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
 });
 
-const items = '/data/backup/recovery/lists/items';
-
 test('the files are served to the server alone, and only when they are of that time', async () => {
   const all = await resources({ 'to-time': '2026-01-02T03:04:05Z' }, { changes: backup, group: 'backup' });
   const offered = all.find(({ name }) => name.endsWith('is verified'));
-  const read = (text: string, lists = [items]) =>
-    fakeHost([], {
-      read: async () => Buffer.from(text),
-      stat: async (path) => (lists.includes(path) ? rootsFile : undefined),
-    });
-  expect(await offered?.check(read('2026-01-02T03:04:05Z\n'))).toEqual({ is: 'ok' });
-  expect(await offered?.check(read('latest\n'))).toMatchObject({ note: 'it is not verified yet' });
-  // A whole data directory, which the version before has made there.
-  expect(await offered?.check(read('2026-01-02T03:04:05Z\n', []))).toMatchObject({
-    note: 'it is not verified yet',
-  });
+  const seen = (read: (path: string) => Promise<Buffer | undefined>) =>
+    offered?.check(fakeHost([], { read, stat: async () => rootsFile }));
+  expect(await seen(offerTo('2026-01-02T03:04:05Z'))).toEqual({ is: 'ok' });
+  expect(await seen(offerTo('latest'))).toMatchObject({ note: 'it is not verified yet' });
+  // Of a version before: an offer that does not name its source, or a whole data directory.
+  const before = async (path: string) =>
+    path.endsWith('/source') ? undefined : Buffer.from('2026-01-02T03:04:05Z\n');
+  expect(await seen(before)).toMatchObject({ note: 'it is not verified yet' });
   const served = all.find(({ name }) => name.includes('fetched'));
   expect(await served?.check(fakeHost([]))).toMatchObject({ note: 'they are not served' });
   // The programs are those of this version, whatever the last deploy has left there.

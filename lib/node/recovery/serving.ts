@@ -106,9 +106,10 @@ function offerIsServed(encrypted: boolean): Resource {
   const [unit, other] = encrypted ? [servingUnitTls, servingUnit] : [servingUnit, servingUnitTls];
   const port = encrypted ? innerPort : servingPort;
   const words = `rsync --daemon --no-detach --port=${port} --config=${configuration}`;
-  // Both end with the unit.
+  // The unit ends with the first of the two, and the other one with the unit. Here systemd would
+  // read a dollar itself, and the sh of Debian has no wait for the first.
   const program = encrypted
-    ? ['sh', '-c', `${words} --address=127.0.0.1 & exec stunnel ${encryption}`]
+    ? ['bash', '-c', `${words} --address=127.0.0.1 & stunnel ${encryption} & wait -n`]
     : words.split(' ');
   return task('the files of the recovery can be fetched', {
     check: async (host) => {
