@@ -200,6 +200,8 @@ describe.skipIf(!programs.every((path) => existsSync(path)))('alerts of the chai
     for (const chain of [sequencer, own, layer1]) await chain?.stop();
     await choice?.kill();
     await Promise.all(providers.map((each) => each.stop()));
+    // A halted server would not end.
+    if (server) process.kill(server.pid, 'SIGCONT');
     await server?.stop();
     await rm(folder, { recursive: true, force: true });
   });

@@ -57,7 +57,13 @@ export async function startHostMetrics(
     TEXTFILES: join(folder, 'textfiles'),
     STATE: join(folder, 'state'),
   };
-  await writeFile(join(folder, 'metrics.conf'), shellSettings({ ...nothing, ...own, ...settings }));
+  const psql = join(folder, 'psql');
+  const database = environment.PGHOST === undefined ? {} : { PSQL: psql };
+  // The socket of a test's server is not where that of a container is.
+  const client = '#!/bin/sh\nexec /usr/lib/postgresql/15/bin/psql "$@" -h "$PGHOST" -p "$PGPORT"\n';
+  await writeFile(psql, client, { mode: 0o755 });
+  const all = { ...nothing, ...own, ...database, ...settings };
+  await writeFile(join(folder, 'metrics.conf'), shellSettings(all));
   const words = [
     ...place.exporter,
     nodeExporter,

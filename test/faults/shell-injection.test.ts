@@ -171,6 +171,10 @@ const signer = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.expo
 });
 const digest = `@sha256:${'3'.repeat(64)}`;
 
+// Made by age-keygen for this test.
+const recipient = 'age1996cm3rwn7mfrgk5yq4zkprasgqdgq8uz0uad64043l4u0hmfpgs6qneul';
+const identity = 'AGE-SECRET-KEY-1NG5CLWH6NPN7A4XMMF3P0ZT36EVLCCHHQX4Y5S797NYA9MUG67AQVD5QEU';
+
 /** Variables that are in place of others, with what else they need. */
 const alternatives = [
   { network: { l1_rpc_url: undefined, l1_rpc_urls: ['http://l-1.example', 'http://l-2.example'] } },
@@ -195,6 +199,20 @@ const alternatives = [
     },
   },
   { tls: { ca: 'authority.pem', key: 'file:authority.key' } },
+  {
+    backup: {
+      copy_to: 's3://backups/one',
+      s3: {
+        endpoint: 'http://s3.example',
+        region: 'eu-1',
+        access_key: 'file:secret',
+        secret_key: 'file:secret',
+        session_token: 'file:secret',
+      },
+      identity: 'file:identity',
+      recipients: [recipient],
+    },
+  },
 ].map((vars) => ({ vars }));
 
 /** What each alternative has and the inventory has not. */
@@ -209,6 +227,7 @@ let rounds: Change[][];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shell-injection-'));
   writeFileSync(join(folder, 'secret'), 'injection.Pw~1\n', { mode: 0o600 });
+  writeFileSync(join(folder, 'identity'), `${identity}\n`, { mode: 0o600 });
   writeFileSync(join(folder, 'tsig'), 'aW5qZWN0aW9u\n', { mode: 0o600 });
   writeFileSync(join(folder, 'provider'), 'https://p.example/v2/KEY\n', { mode: 0o600 });
   writeFileSync(join(folder, 'vars.yaml'), '{ hardware: advisory }\n');

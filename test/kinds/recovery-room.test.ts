@@ -68,6 +68,7 @@ test('the size of a recovery and the room for it are known before the first file
         `rsync://recovery@127.0.0.1:${port}/recovery`,
         join(folder, 'password'),
         data,
+        '',
       ],
       {
         encoding: 'utf8',
