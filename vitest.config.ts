@@ -51,6 +51,9 @@ const programs = [
   'lib/node/snapshot/restore-tool.test.ts',
 ];
 
+/** It backs up a real PostgreSQL for each fault: a quarter of an hour. */
+const longParts = 'test/faults/backup-copy.test.ts';
+
 export default defineConfig({
   test: {
     sequence: { sequencer: DeploymentsInOrder },
@@ -100,7 +103,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/{faults,kinds}/**/*.test.ts'],
-          exclude: ['test/faults/long/**'],
+          exclude: ['test/faults/long/**', longParts],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -121,7 +124,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', ...longDeployments],
+          include: ['test/faults/long/**/*.test.ts', longParts, ...longDeployments],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
