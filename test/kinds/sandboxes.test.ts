@@ -152,7 +152,7 @@ test('base backups, their copy, the check of the repository and the drill', asyn
     keys,
   );
   await runs('rpc-node-backup-copy');
-  expect(await sh('ls /srv/s3/backups/lab/*/base/*/backup.info | wc -l')).toBe('1');
+  expect(await sh('ls /srv/s3/backups/lab/*/*/base/*/backup.info | wc -l')).toBe('1');
   await runs('rpc-node-backup-check');
   expect(await sh('cat /var/lib/rpc-node/backup/problems')).toBe('');
   expect(await sh('grep ^rpc_node_backup_ok /var/lib/prometheus/node-exporter/rpc_node_backup.prom')).toBe(
