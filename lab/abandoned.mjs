@@ -1,8 +1,11 @@
-import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stateDirectory } from './layout.mjs';
 
-/** Below the state directory: which process takes the lab down at its end. */
+/** Below the state directory. A process holds its lock until it takes the lab down, or ends. */
 const fileName = 'for-a-while';
 
 /**
@@ -12,44 +15,23 @@ const fileName = 'for-a-while';
  */
 export async function noteForAWhile(stateOfLab = stateDirectory) {
   await mkdir(stateOfLab, { recursive: true });
-  const owner = { pid: process.pid, start: await startOf(process.pid), ...(await machine()) };
-  await writeFile(join(stateOfLab, fileName), JSON.stringify(owner));
+  const held = ['sh', '-c', 'echo held; exec cat'];
+  const holder = spawn('flock', [join(stateOfLab, fileName), ...held], { stdio: ['pipe', 'pipe', 'ignore'] });
+  await once(holder.stdout, 'data');
+  // The holder ends with this process, however this process ends: then its input is closed.
+  holder.unref();
+  for (const stream of [holder.stdin, holder.stdout])
+    /** @type {import('node:net').Socket} */ (stream).unref();
 }
 
 /**
  * Whether a lab is left over: a process started it for a while and ended without taking it down,
- * such as a test run that was killed.
+ * such as a test run that was killed. The kernel knows it of processes in other namespaces, too.
  *
  * @param {string} stateOfLab the `.lab` directory of the lab's project
- * @returns {Promise<boolean>} false for a lab that somebody keeps, and where the process cannot be
- * seen from here
+ * @returns {boolean} false for a lab that somebody keeps
  */
-export async function isAbandoned(stateOfLab) {
-  const note = await readFile(join(stateOfLab, fileName), 'utf8').catch(() => undefined);
-  if (note === undefined) return false;
-  const { pid, start, boot, namespace } = JSON.parse(note);
-  const here = await machine();
-  if (boot !== here.boot) return true;
-  return namespace === here.namespace && start !== (await startOf(pid));
-}
-
-/** The start of this machine, and the processes that can be seen. */
-async function machine() {
-  const [boot, namespace] = await Promise.all([
-    readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
-    readlink('/proc/self/ns/pid'),
-  ]);
-  return { boot: boot.trim(), namespace };
-}
-
-/**
- * Tells a process from a later one of the same number: field 22 of proc(5) stat. The second field,
- * a name in parentheses, may contain spaces.
- *
- * @param {number} pid
- * @returns {Promise<string | undefined>} undefined where no such process runs
- */
-async function startOf(pid) {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  return stat?.split(') ').at(-1)?.split(' ')[19];
+export function isAbandoned(stateOfLab) {
+  const file = join(stateOfLab, fileName);
+  return existsSync(file) && spawnSync('flock', ['--nonblock', file, 'true']).status === 0;
 }

@@ -64,7 +64,7 @@ export async function refuseLabOfOtherProject() {
   const other = (await labContainers())?.find(
     ({ project }) => project !== projectRoot && existsSync(project),
   );
-  if (other === undefined || (await isAbandoned(join(other.project, '.lab')))) return;
+  if (other === undefined || isAbandoned(join(other.project, '.lab'))) return;
   throw new LabError(
     `The lab of another copy of the project is running here: ${other.name} belongs to ${other.project}`,
     `Take it down there: cd ${other.project} && npm run lab:down`,
