@@ -2,6 +2,7 @@ import { directory, file, packages, service } from '../lib/engine/resource/kinds
 import { role } from '../lib/engine/resource/role.ts';
 import { backupsAreCopied } from '../lib/node/backup/copy.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
+import { barmansHome } from '../lib/node/backup/folders.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
 import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
@@ -27,7 +28,7 @@ export default role<Variables>('backup', (context) => {
     ...dockerWaitsForData(context),
     directory(folder).mode(0o700).owner('barman').group('barman'),
     ...placeIsRemembered(vars, 'backup'),
-    file('/var/lib/barman/.pgpass').content(passwordsOfBarman(vars)).owner('barman').group('barman'),
+    file(`${barmansHome}/.pgpass`).content(passwordsOfBarman(vars)).owner('barman').group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
     ...backupPrograms(),
     recoverySettings(context),

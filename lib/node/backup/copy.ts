@@ -1,4 +1,3 @@
-import { readProgram } from '../../engine/host/script.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { command } from '../../engine/host/step.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
@@ -13,6 +12,8 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { inBucket, signing, webAddress } from '../variables/s3.ts';
 import type { BackupCopy, Variables } from '../variables/variables.ts';
+import { barmansHome, foldersOfBarman, repositoryOf } from './folders.ts';
+import { library, program, template } from './programs.ts';
 
 /** Seconds between two runs: what a site loses at most, beside what a run takes. */
 const copyEvery = 300;
@@ -21,11 +22,9 @@ const copyEvery = 300;
 const limit = 30;
 
 const unit = `${product}-backup-copy`;
-const library = `/usr/local/lib/${product}`;
 /** What the programs know of the storage: no secret. */
 export const copySettings = `/etc/${product}/backup-copy.conf`;
 const keyFile = `/etc/${product}/backup-copy-keys`;
-const barmansHome = '/var/lib/barman';
 const recipientsFile = `/etc/${product}/backup-copy-recipients`;
 
 /** Fetches a copy from the storage, on a backup host. */
@@ -54,7 +53,7 @@ export function backupsAreCopied({ vars }: Context<Variables>): Resource[] {
       every: copyEvery,
       command: `setpriv --reuid=barman --regid=barman --init-groups -- env HOME=${barmansHome} ${library}/send-backup <${keyFile}`,
       description: 'Copy of the backups to a storage',
-      writes: [dataFolder(vars, 'backup'), barmansHome, '/var/log/barman'],
+      writes: foldersOfBarman(vars),
       needs: ['network', 'users'],
     }),
   ];
@@ -65,7 +64,7 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
   const { target, storage, recipients } = copy;
   const { bucket, prefix } = inBucket(target, storage);
   const settings = shellSettings({
-    REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
+    REPOSITORY: repositoryOf(vars),
     NOTES: copyNotes(vars),
     BUCKET: bucket,
     PREFIX: prefix,
@@ -74,17 +73,12 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
     KEEP_DAYS: vars.backup.keep_days,
     RECIPIENTS: recipients.length > 0 ? recipientsFile : '',
   });
-  const of = (name: string) => new URL(`../../../templates/host/${name}.sh`, import.meta.url);
-  const program = (name: string, ...files: readonly string[]) =>
-    file(`${library}/${name}`)
-      .content(readProgram(...files.map(of)))
-      .mode(0o755);
   return [
     packages('curl', ...(recipients.length > 0 ? ['age'] : [])),
     ...(recipients.length > 0 ? [file(recipientsFile).content(`${recipients.join('\n')}\n`)] : []),
     file(copySettings).content(settings),
-    program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup'),
-    program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup'),
+    program('send-backup', template('fetch', 'send', 'storage-folder', 'send-backup')),
+    program('fetch-backup', template('fetch', 'storage-folder', 'fetch-backup')),
   ];
 }
 

@@ -5,7 +5,8 @@ import { metricsProgram } from '../monitor/textfiles.ts';
 import { product } from '../server/product.ts';
 import { resultsFolder } from './folders.ts';
 
-const library = `/usr/local/lib/${product}`;
+/** Where programs of the backup host are. */
+export const library = `/usr/local/lib/${product}`;
 
 /** Makes one base backup. */
 export const baseBackup = `${library}/base-backup ${resultsFolder}`;
@@ -19,17 +20,22 @@ export const recoveryProgram = `${library}/recovery`;
 /** Its settings. */
 export const recoveryConf = `/etc/${product}/recovery.conf`;
 
+const of = (name: string) => new URL(`../../../templates/host/${name}`, import.meta.url);
+
+/** Shell scripts of templates/host in one text. The last one is the program, the others its functions. */
+export const template = (...names: readonly string[]) =>
+  readProgram(...names.map((name) => of(`${name}.sh`)));
+
+/** A program is on the backup host. */
+export const program = (name: string, text: string): Resource =>
+  file(`${library}/${name}`).content(text).mode(0o755);
+
 /** The programs are on the backup host. */
 export function backupPrograms(): Resource[] {
-  const program = (name: string, text: string) => file(`${library}/${name}`).content(text).mode(0o755);
-  const of = (name: string) => new URL(`../../../templates/host/${name}`, import.meta.url);
   return [
     program('cut-backup', readProgram(of('cut-backup.py'))),
-    program('base-backup', readProgram(of('as-user.sh'), of('cut-base.sh'), of('base-backup.sh'))),
+    program('base-backup', template('as-user', 'cut-base', 'base-backup')),
     program('backup-check', metricsProgram('backup-check')),
-    program(
-      'recovery',
-      readProgram(...['as-user', 'unpack-recovery', 'cut-base', 'recovery'].map((name) => of(`${name}.sh`))),
-    ),
+    program('recovery', template('as-user', 'unpack-recovery', 'cut-base', 'recovery')),
   ];
 }

@@ -7,7 +7,7 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import { copyNotes } from './copy.ts';
-import { resultsFolder } from './folders.ts';
+import { foldersOfBarman, repositoryOf, resultsFolder } from './folders.ts';
 import { backupCheck, baseBackup, recoveryProgram } from './programs.ts';
 import { connectionToServer, oldestHours } from './settings.ts';
 
@@ -18,7 +18,7 @@ const checkEvery = 60;
 export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[] {
   const folder = dataFolder(vars, 'backup');
   const { every_hours, drill_hours } = vars.backup;
-  const barmans = [folder, resultsFolder, '/var/lib/barman', '/var/log/barman'];
+  const barmans = [...foldersOfBarman(vars), resultsFolder];
   // The drill has twice its own interval.
   const words = [
     `'${connectionToServer({ hosts })}'`,
@@ -47,7 +47,7 @@ export function backupSchedules({ hosts, vars }: Context<Variables>): Resource[]
     }),
     schedule(`${product}-backup-check`, {
       every: checkEvery,
-      command: `${backupCheck} ${folder}/state-db ${words.join(' ')}`,
+      command: `${backupCheck} ${repositoryOf(vars)} ${words.join(' ')}`,
       description: 'Check of the backups of the databases',
       writes: [...barmans, textfiles],
       needs: ['network', 'users'],

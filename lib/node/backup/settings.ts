@@ -9,7 +9,7 @@ import { dataFolder } from '../variables/data-folders.ts';
 import { postgresPrograms } from '../variables/generation.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
-import { resultsFolder } from './folders.ts';
+import { repositoryOf, resultsFolder } from './folders.ts';
 import { recoveryConf } from './programs.ts';
 import { backupRole } from './source.ts';
 
@@ -61,7 +61,7 @@ export function barmanFile({ hosts, vars }: Deployment): string {
 export function recoverySettings({ hosts, vars }: Deployment): Resource {
   const { state, prover } = databaseHost(hosts).vars.credentials;
   const settings = shellSettings({
-    REPOSITORY: `${dataFolder(vars, 'backup')}/state-db`,
+    REPOSITORY: repositoryOf(vars),
     CONNECTION: connectionToServer({ hosts }),
     RESULTS: resultsFolder,
     PROGRAMS: postgresPrograms,

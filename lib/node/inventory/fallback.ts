@@ -3,6 +3,7 @@ import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { isOfDomain } from '../variables/acme.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 const hint = 'the address that the provider gives you, such as https://rpc.provider.example/v2/KEY';
@@ -49,13 +50,9 @@ function ownServer({ hosts }: LoadedInventory<RawVariables>, address: string): s
   for (const { name, connection, groups, vars } of hosts) {
     const shared = vars.gateway.shared?.address.replace(/\/.*/, '');
     const names = groups.includes('gateway') ? [shared, ...(vars.gateway.tls?.names ?? [])] : [];
-    if (names.some((own) => own === address || isOfDomain(address, own)))
+    if (names.some((own) => own === address || (own !== undefined && isOfDomain(address, own))))
       return 'an address of these gateways';
     if (connection.address === address) return `${name} of this inventory`;
   }
   return undefined;
 }
-
-/** Whether `*.example.com` has a name. */
-const isOfDomain = (name: string, own: string | undefined) =>
-  own?.startsWith('*.') === true && name.replace(/^[^.]+/, '*') === own;

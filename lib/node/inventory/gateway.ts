@@ -10,7 +10,7 @@ import { type Place, Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { errorCode } from '../../engine/text/error-code.ts';
 import { fitsInOrder } from '../../engine/text/glob.ts';
-import { domainOf } from '../variables/acme.ts';
+import { domainOf, isOfDomain } from '../variables/acme.ts';
 import type { Fault } from '../variables/fault.ts';
 import type { AcmeCertificate, Certificate, RawVariables } from '../variables/variables.ts';
 import { readDnsAccess } from './dns-access.ts';
@@ -193,9 +193,12 @@ function acmeNameProblem(names: readonly string[], byDns: boolean) {
   const lower = names.map((name) => name.toLowerCase());
   const twice = names.find((_, at) => lower.indexOf(lower[at] ?? '') < at);
   if (twice !== undefined) return { what: `gateway.tls.names has ${twice} twice` };
-  const covered = lower.find((name) => lower.includes(name.replace(/^[^*.]+/, '*')) && !name.startsWith('*'));
-  if (covered !== undefined) {
-    const what = `gateway.tls.names: ${covered} is among the names of ${covered.replace(/^[^.]+/, '*')}, and Let's Encrypt refuses to certify both`;
+  const [all, single] =
+    lower
+      .map((name) => [name, lower.find((each) => isOfDomain(each, name))] as const)
+      .find(([, one]) => one !== undefined) ?? [];
+  if (single !== undefined) {
+    const what = `gateway.tls.names: ${single} is among the names of ${all}, and Let's Encrypt refuses to certify both`;
     return { what, hint: 'leave out the single name' };
   }
   const wildcard = byDns ? undefined : names.find((name) => name !== domainOf(name));

@@ -15,7 +15,7 @@ import { postgresVersion } from '../variables/generation.ts';
 import { signing } from '../variables/s3.ts';
 import type { BackupCopy, Variables } from '../variables/variables.ts';
 import { identitiesOfCopy } from './asked.ts';
-import { copyKeyFile, fetchedFolder, fetchUnit } from './paths.ts';
+import { copyKeyFile, fetchedFolder, fetchUnit, markOfFetch } from './paths.ts';
 
 const template = (name: string) => new URL(`../../../templates/host/${name}.sh`, import.meta.url);
 const newerScript = readScript(template('fetch'), template('storage-folder'), template('newer-copy'));
@@ -84,8 +84,6 @@ function keysAreOfNoUse(fetched: Pick<Resource, 'check'>): Pick<Resource, 'check
     },
   };
 }
-
-const markOfFetch = (folder: string) => `${folder}/fetched`;
 
 async function isFetched(host: Reader, folder: string, time: string): Promise<Verdict> {
   const mark = (await host.read(markOfFetch(folder)))?.toString().trim();

@@ -4,13 +4,13 @@ import { job, jobDirectory } from '../../engine/resource/job/job.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
+import { repositoryOf } from '../backup/folders.ts';
 import { backupPrograms, recoveryProgram } from '../backup/programs.ts';
 import { recoverySettings } from '../backup/settings.ts';
 import { product } from '../server/product.ts';
-import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { fetchedFolder, markIn, offeredFolder } from './paths.ts';
+import { fetchedFolder, markIn, markOfFetch, offeredFolder } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 import { offerCanBeFetched } from './serving.ts';
 
@@ -42,7 +42,7 @@ function recoveryIsVerified(vars: Variables, { time, fromStorage }: AskedRecover
         isRecovered(host, folder, time),
         host.stat(markIn(folder)),
         host.read(`${folder}/lists/source`),
-        fromStorage ? host.stat(`${from}/fetched`) : undefined,
+        fromStorage ? host.stat(markOfFetch(from)) : undefined,
       ]);
       // The versions before made offers without it, and whole data directories, with the same mark.
       if (!isMarked || !source) return drift('it is not verified yet');
@@ -57,8 +57,6 @@ function recoveryIsVerified(vars: Variables, { time, fromStorage }: AskedRecover
     },
   });
 }
-
-const repositoryOf = (vars: Variables) => `${dataFolder(vars, 'backup')}/state-db`;
 
 /**
  * Whether what is offered is still all that reached the backup host. A server that

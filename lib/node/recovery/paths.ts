@@ -31,6 +31,11 @@ export function fetchedFolder(vars: Variables): string {
   return `${dataFolder(vars, 'backup')}/from-storage`;
 }
 
+/** The file in that folder that says to which time all of it was fetched. */
+export function markOfFetch(folder: string): string {
+  return `${folder}/fetched`;
+}
+
 /** The file in a folder that says to which time it is a recovery. */
 export function markIn(folder: string): string {
   return `${folder}/rpc-node-recovered`;

@@ -71,8 +71,11 @@ function reached(context: Context<Variables>, name: string, query: string): Reso
       seconds: longestReplay,
       giveUp: async (host) => {
         await ensureContainerRuns(host, 'state-db');
-        await refuseGap(host, dataFolder(vars, 'state-db'));
-        await refuseHopelessConnection(context, host);
+        // Together, so that both share a request.
+        await Promise.all([
+          refuseGap(host, dataFolder(vars, 'state-db')),
+          refuseHopelessConnection(context, host),
+        ]);
       },
     },
   );

@@ -11,6 +11,10 @@ export const challengePort = 80;
 /** The domain of `*.example.com`; any other name as it is. */
 export const domainOf = (name: string) => name.replace(/^\*\./, '');
 
+/** Whether `*.example.com` has a name, in the same case. */
+export const isOfDomain = (name: string, all: string): boolean =>
+  name !== all && name.replace(/^[^.]+/, '*') === all;
+
 const secret = (what: string) => secretReferenceSchema.describe(`Where ${what} is: ${secretReferenceKinds}`);
 
 const keyName = matching(/^[A-Za-z0-9][\w.-]*$/, 'must be the name of a key, such as acme.', 'name');
