@@ -85,7 +85,12 @@ fi
 
 # The notes are barman's: root would follow a link there.
 note() { as_user barman cat "$copy/$1" 2>/dev/null; }
-of_date() { if [ "$1" = 0 ]; then echo none; else date -d "@$1" '+of %Y-%m-%d %H:%M'; fi; }
+# Names what the copy lacks. Arguments: what, the time of the newest (0: there is none), the age at which it is too old, that age in words
+judge_copy() {
+  if [ "$2" -ge $((now - $3)) ] || [ "$since" -ge $((now - $3)) ]; then return 0; fi
+  if [ "$2" = 0 ]; then problem "copy off the site too old: it still has no $1 after $4"
+  else problem "copy off the site too old: the newest $1 there is of $(date -d "@$2" '+%Y-%m-%d %H:%M'), more than $4 ago"; fi
+}
 copied_log=0 copied_base=0
 if [ -n "$copy" ]; then
   copied_log=$(note log-at | grep -x '[0-9]*') || copied_log=0
@@ -95,12 +100,8 @@ if [ -n "$copy" ]; then
   since=$(stat -c %Y "$state/copied-since")
   failed=$(note failed | tail -n 1)
   if [ -n "$failed" ]; then problem "copy off the site fails: $failed"; fi
-  if [ "$copied_log" -lt $((now - copy_limit)) ] && [ "$since" -lt $((now - copy_limit)) ]; then
-    problem "copy off the site too old: the newest write-ahead log there is $(of_date "$copied_log"), more than $((copy_limit / 60)) minutes ago"
-  fi
-  if [ "$copied_base" -lt $((now - oldest * 3600)) ] && [ "$since" -lt $((now - oldest * 3600)) ]; then
-    problem "copy off the site too old: the newest base backup there is $(of_date "$copied_base"), more than $oldest hours ago"
-  fi
+  judge_copy 'write-ahead log' "$copied_log" "$copy_limit" "$((copy_limit / 60)) minutes"
+  judge_copy 'base backup' "$copied_base" $((oldest * 3600)) "$oldest hours"
 else
   rm -f "$state/copied-since"
 fi

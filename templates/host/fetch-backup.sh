@@ -82,8 +82,8 @@ choose_base() {
   while read -r _ each; do
     rm -f "$work/info"
     get "$each/backup.info" "$work/info" '' 0 </dev/null || { unread=yes; continue; }
-    ended=$(info_time end) begun=$(info_time begin)
-    if [ -z "$ended" ] || [ -z "$begun" ]; then echo "$SHOWN$each/backup.info is damaged" >&2; unread=yes; continue; fi
+    ended=$(info_time end) started=$(info_time begin)
+    if [ -z "$ended" ] || [ -z "$started" ]; then echo "$SHOWN$each/backup.info is damaged" >&2; unread=yes; continue; fi
     if [ "$ended" -le "$until" ] && is_followed "${each%base/*}"; then base=$each; break; fi
   done <"$work/bases"
   if [ -z "$base" ] && [ -n "$unread" ]; then exit 1; fi
@@ -95,8 +95,8 @@ choose_base() {
 # which of them has the data.
 need_one_repository() {
   others=$(sed -nE 's#^(([0-9]+/[0-9a-f]+/)?)log/[0-9A-F]{24}\.([0-9]+)(\.age)? .*#\3 \1#p' "$work/there" |
-    awk -v own="$repository" -v begun="$begun" -v until="$until" -v shown="$SHOWN" '
-      $2 != own && $1 > begun && $1 <= until && !($2 in seen) { seen[$2]; printf "%s%s%s", count++ ? ", " : "", shown, $2 }')
+    awk -v own="$repository" -v started="$started" -v until="$until" -v shown="$SHOWN" '
+      $2 != own && $1 > started && $1 <= until && !($2 in seen) { seen[$2]; printf "%s%s%s", count++ ? ", " : "", shown, $2 }')
   [ -z "$others" ] ||
     fail "more than one repository was sent to $SHOWN at that time: $SHOWN$repository, $others. Name the folder of the right one in backup.copy_to for the recovery"
 }
@@ -132,7 +132,7 @@ work_through() {
   done <"$work/items"
 }
 
-# What the disk cannot hold is not begun. An encrypted file is there twice while it is decrypted.
+# The fetch does not start without room on the disk. An encrypted file is there twice while it is decrypted.
 need_room() {
   needed=$(awk -v workers="$WORKERS" '
     NR == FNR { size[$1] = $2; next }

@@ -12,7 +12,7 @@ import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { until } from '../gateway/gateway.ts';
 import { type Repository, startRepository } from '../kinds/backup-repository.ts';
 import { nodeExporter, prometheus } from '../monitoring-programs.mjs';
-import { type Prometheus, start, startPrometheus } from './prometheus.ts';
+import { onlyFire, type Prometheus, start, startPrometheus } from './prometheus.ts';
 
 // The real PostgreSQL and Barman, judged by the backup host's own script.
 
@@ -58,9 +58,9 @@ async function judge(): Promise<void> {
 }
 
 const only = (...alerts: string[]) =>
-  until(
-    async () => (await monitor.firing()).join(', ') === alerts.map((alert) => `${alert} backup-1`).join(', '),
-    `only ${alerts.join(', ')}`,
+  onlyFire(
+    monitor,
+    alerts.map((alert) => `${alert} backup-1`),
     patience,
   );
 

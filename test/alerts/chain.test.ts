@@ -15,7 +15,7 @@ import { provider } from '../gateway/layer1/provider.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
 import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
-import { type Prometheus, startPrometheus } from './prometheus.ts';
+import { onlyFire, type Prometheus, startPrometheus } from './prometheus.ts';
 
 /** Seconds. A loaded machine is slow, and an alert waits for its rule. */
 const patience = 120;
@@ -126,7 +126,6 @@ async function targets() {
   return { vars: host.vars, hosts: watched };
 }
 
-const firing = async () => (await monitor.firing()).join(', ');
 const fires = (...alerts: string[]) =>
   until(
     async () => {
@@ -137,8 +136,7 @@ const fires = (...alerts: string[]) =>
     patience,
   );
 /** Exactly these fire. */
-const only = (...alerts: string[]) =>
-  until(async () => (await firing()) === alerts.join(', '), `only ${alerts.join(', ')}`, patience);
+const only = (...alerts: string[]) => onlyFire(monitor, alerts, patience);
 
 /** The newest blocks of the state database: those of the own chain, written some minutes ago. */
 function store(): void {

@@ -6,7 +6,7 @@ import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { until } from '../gateway/gateway.ts';
 import { postgresExporter } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
-import { type Prometheus, start, startPrometheus } from './prometheus.ts';
+import { onlyFire, type Prometheus, start, startPrometheus } from './prometheus.ts';
 
 const address = '127.0.9.104';
 /** Seconds. A loaded machine is slow, and an alert waits for its rule. */
@@ -36,12 +36,7 @@ function client(...statements: string[]): Promise<unknown> {
   return new Promise((resolve) => program.once('exit', resolve));
 }
 
-const only = (...alerts: string[]) =>
-  until(
-    async () => (await monitor.firing()).join(', ') === alerts.join(', '),
-    `only ${alerts.join(', ')}`,
-    patience,
-  );
+const only = (...alerts: string[]) => onlyFire(monitor, alerts, patience);
 
 /** Installed by test/all.mjs. */
 describe.skipIf(!existsSync(postgresExporter))('alerts of a database', () => {

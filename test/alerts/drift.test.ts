@@ -10,9 +10,8 @@ import { metricsProgram } from '../../lib/node/monitor/textfiles.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { installForLightHosts, type LightHost, startLightHost } from '../faults/light-host.ts';
 import { inventoryOf } from '../faults/run-light.ts';
-import { until } from '../gateway/gateway.ts';
 import { nodeExporter, prometheus } from '../monitoring-programs.mjs';
-import { type Prometheus, start, startPrometheus } from './prometheus.ts';
+import { onlyFire, type Prometheus, start, startPrometheus } from './prometheus.ts';
 
 // Check mode of a small playbook on a real host, by the program of the schedule.
 
@@ -72,12 +71,7 @@ async function targets() {
   return { vars: first.vars, hosts: watched };
 }
 
-const only = (...alerts: string[]) =>
-  until(
-    async () => (await monitor.firing()).join(', ') === alerts.join(', '),
-    `only ${alerts.join(', ')}`,
-    patience,
-  );
+const only = (...alerts: string[]) => onlyFire(monitor, alerts, patience);
 
 /** Installed by test/all.mjs. */
 describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('alerts of drift', () => {

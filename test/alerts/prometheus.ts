@@ -177,3 +177,26 @@ export function start(path: string, words: readonly string[]) {
     },
   };
 }
+
+/**
+ * Waits until exactly these alerts fire.
+ *
+ * @param patience seconds
+ * @param also may fire as well
+ * @returns seconds until then
+ */
+export async function onlyFire(
+  monitor: Prometheus,
+  wanted: readonly string[],
+  patience: number,
+  also: readonly string[] = [],
+): Promise<number> {
+  let [missing, others] = ['', ''];
+  const exactly = async () => {
+    const firing = await monitor.firing();
+    missing = wanted.filter((alert) => !firing.includes(alert)).join(', ');
+    others = firing.filter((alert) => !wanted.includes(alert) && !also.includes(alert)).join(', ');
+    return missing === '' && others === '';
+  };
+  return until(exactly, () => `all but ${missing}, and also ${others}`, patience);
+}

@@ -6,7 +6,7 @@ import type { Fault } from './fault.ts';
 import { startHost } from './host.ts';
 import { faultsOf } from './host-faults.ts';
 import { monitorFaults } from './monitor-faults.ts';
-import { type Prometheus, startPrometheus } from './prometheus.ts';
+import { onlyFire, type Prometheus, startPrometheus } from './prometheus.ts';
 
 /** Seconds. A loaded machine is slow, and an alert waits for its rule. */
 const patience = 180;
@@ -50,7 +50,7 @@ export async function startWatchedHost(folder: string): Promise<Watch> {
   return {
     faults: [...faultsOf(host, name), ...monitorFaults(monitor, alertmanager, name)],
     monitor,
-    only: (wanted, also = []) => only(monitor, wanted, also),
+    only: (wanted, also) => onlyFire(monitor, wanted, patience, also),
     each(wanted) {
       let missing = wanted;
       const haveFired = async () => {
@@ -66,21 +66,6 @@ export async function startWatchedHost(folder: string): Promise<Watch> {
       await alertmanager.end();
     },
   };
-}
-
-async function only(
-  monitor: Prometheus,
-  wanted: readonly string[],
-  also: readonly string[],
-): Promise<number> {
-  let [missing, others] = ['', ''];
-  const exactly = async () => {
-    const firing = await monitor.firing();
-    missing = wanted.filter((alert) => !firing.includes(alert)).join(', ');
-    others = firing.filter((alert) => !wanted.includes(alert) && !also.includes(alert)).join(', ');
-    return missing === '' && others === '';
-  };
-  return until(exactly, () => `all but ${missing}, and also ${others}`, patience);
 }
 
 async function targets() {

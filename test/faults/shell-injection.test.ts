@@ -175,6 +175,15 @@ const digest = `@sha256:${'3'.repeat(64)}`;
 const recipient = 'age1996cm3rwn7mfrgk5yq4zkprasgqdgq8uz0uad64043l4u0hmfpgs6qneul';
 const identity = 'AGE-SECRET-KEY-1NG5CLWH6NPN7A4XMMF3P0ZT36EVLCCHHQX4Y5S797NYA9MUG67AQVD5QEU';
 
+/** A storage, of a snapshot and of the copy of backups. */
+const s3 = {
+  endpoint: 'http://s3.example',
+  region: 'eu-1',
+  access_key: 'file:secret',
+  secret_key: 'file:secret',
+  session_token: 'file:secret',
+};
+
 /** Variables that are in place of others, with what else they need. */
 const alternatives = [
   { network: { l1_rpc_url: undefined, l1_rpc_urls: ['http://l-1.example', 'http://l-2.example'] } },
@@ -189,26 +198,14 @@ const alternatives = [
   {
     snapshot: {
       state: { url: 's3://snapshots/testnet_state_db.sql.tar.gz' },
-      s3: {
-        endpoint: 'http://s3.example',
-        region: 'eu-1',
-        access_key: 'file:secret',
-        secret_key: 'file:secret',
-        session_token: 'file:secret',
-      },
+      s3,
     },
   },
   { tls: { ca: 'authority.pem', key: 'file:authority.key' } },
   {
     backup: {
       copy_to: 's3://backups/one',
-      s3: {
-        endpoint: 'http://s3.example',
-        region: 'eu-1',
-        access_key: 'file:secret',
-        secret_key: 'file:secret',
-        session_token: 'file:secret',
-      },
+      s3,
       identity: 'file:identity',
       recipients: [recipient],
     },

@@ -52,8 +52,8 @@ export async function openStore(file: string, keys: Keys, heading?: string): Pro
 }
 
 /**
- * For whom a file is encrypted when it is written again: the recipients of its recipients file, or
- * without such a file whoever has the passphrase.
+ * The recipients of a file that is written again: those of its recipients file. Without such a file
+ * a passphrase opens it.
  *
  * @param isRekey whether the passphrase is to change, too
  * @throws Problem, Problems where neither is known

@@ -204,7 +204,7 @@ test.each<[string, Repository, string, Record<string, number>]>([
   [
     'a copy off the site without a base backup',
     { newest: now, copy: { 'log-at': ago(1) }, hoursAgo: { 'copied-since': 90 } },
-    'copy off the site too old: the newest base backup there is none, more than 49 hours ago',
+    'copy off the site too old: it still has no base backup after 49 hours',
     { ok: 1, copied_base_seconds: 0 },
   ],
   ['a full disk', { newest: now, free: 1 }, 'repository full: ', { ok: 0 }],

@@ -70,7 +70,7 @@ test.each<[string, Record<string, unknown>, string]>([
     'backup.recipients has a public key of age that is misspelt',
   ],
   [
-    'a private key that is none',
+    'text that is not a private key',
     { copy_to, s3, identity: 'env:BACKUP_PASSWORD' },
     'backup.identity (from environment variable BACKUP_PASSWORD) has a character that is not allowed: a private key of age',
   ],
@@ -196,7 +196,7 @@ test('a private key comes from the file of the option, or from the inventory, an
   );
 });
 
-test('a copy is fetched once, offered again when it was fetched anew, and gone in the end', async () => {
+test('a copy is fetched once, offered again after another fetch, and removed at the end', async () => {
   const all = await recover({ 'from-storage': '' });
   const host = (fetchedAt: number, source = '/data/backup/from-storage') =>
     fakeHost([[/newer-copy/, '']], {

@@ -395,10 +395,13 @@ test('each alert has a row that says which test fires it by its fault, or why no
   expect(fired.map(({ alert }) => alert).sort()).toEqual([...new Set(all)].sort());
 });
 
-test.each(fired)('$alert: its test names it, or its row says why there is none', ({ alert, fault, file }) => {
-  if (file === undefined) expect(fault).toMatch(/^not fired by a fault/);
-  else expect(readFileSync(join(root, file), 'utf8')).toMatch(new RegExp(`['\`]${alert}(?= |')`));
-});
+test.each(fired)(
+  '$alert: its test names it, or its row says why it has no test',
+  ({ alert, fault, file }) => {
+    if (file === undefined) expect(fault).toMatch(/^not fired by a fault/);
+    else expect(readFileSync(join(root, file), 'utf8')).toMatch(new RegExp(`['\`]${alert}(?= |')`));
+  },
+);
 
 test.each(rules)('$alert says what it means, how severe it is, and what to do', ({ labels, annotations }) => {
   expect(['warning', 'critical']).toContain(labels.severity);

@@ -21,7 +21,7 @@ function listed(files: readonly string[], begin: string): string[] {
     .map((line) => line.split(' ')[0] ?? '');
 }
 
-test('segments whose names are digits alone are told apart, and one that is there twice is taken once', () => {
+test('segments whose names are digits alone stay two, and a segment that is there twice is taken once', () => {
   const names = ['1F', '20', '21', '22'].map((end) => `0000000100000000000000${end}`);
   const wals = names.map((name) => `wals/${name}`);
   expect(listed(wals, names[0] ?? '')).toEqual(names);

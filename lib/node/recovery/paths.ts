@@ -18,7 +18,7 @@ export const passwordFile = `${jobDirectory}/recovery-password`;
 /** The unit that fetches a copy from the storage to the backup host. */
 export const fetchUnit = `${product}-recovery-fetch`;
 
-/** Keys of the storage, and private keys of age: in memory, and only until the fetch has begun. */
+/** Keys of the storage, and private keys of age: in memory, and only until the fetch starts. */
 export const copyKeyFile = `${jobDirectory}/recovery-copy-keys`;
 
 /** What the backup host offers for a recovery: links to files of its repository. */

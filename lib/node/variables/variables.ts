@@ -485,7 +485,7 @@ export interface Credentials extends Omit<RawVariables['credentials']['state'], 
 
 type RawCopy = Pick<RawVariables['backup'], 'copy_to' | 's3' | 'recipients' | 'identity'>;
 
-/** Where the backup host copies its backups, and for whom they are encrypted. */
+/** Where the backup host copies its backups, and the recipients of their encryption. */
 export interface BackupCopy {
   /** `s3://bucket/folder`. */
   readonly target: string;
