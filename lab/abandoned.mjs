@@ -20,8 +20,8 @@ export async function noteForAWhile(stateOfLab = stateDirectory) {
   await once(holder.stdout, 'data');
   // The holder ends with this process, however this process ends: then its input is closed.
   holder.unref();
-  for (const stream of [holder.stdin, holder.stdout])
-    /** @type {import('node:net').Socket} */ (stream).unref();
+  const sockets = /** @type {import('node:net').Socket[]} */ ([holder.stdin, holder.stdout]);
+  for (const socket of sockets) socket.unref();
 }
 
 /**
