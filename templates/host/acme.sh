@@ -15,8 +15,9 @@ folder=/etc/$product/gateway
 socket=/run/haproxy/admin.sock
 issued=/etc/letsencrypt/live/$product
 renewal=/etc/letsencrypt/renewal/$product.conf
+# Of the inventory.
 credentials=$folder/dns.credentials
-# The credentials with which the DNS was changed, as a hash.
+# Those with which the DNS was changed: certbot renews by them.
 tried=$folder/dns.tried
 
 # Whether HAProxy runs with the issued certificate, or would start with it.
@@ -41,7 +42,7 @@ renewed_by() {
 
 # Without what certbot says on its way, and without its advice about its own options and a web server on this port.
 certbot_quietly() {
-  if said=$(AWS_SHARED_CREDENTIALS_FILE=$credentials certbot certonly --non-interactive --agree-tos --cert-name "$product" \
+  if said=$(AWS_SHARED_CREDENTIALS_FILE=$by_file certbot certonly --non-interactive --agree-tos --cert-name "$product" \
     --force-renewal --renew-with-new-domains "$@" 2>&1); then return; fi
   printf '%s\n' "$said" | sed -E '/^$|^Saving debug log|^Requesting|^Renewing|^Simulating|^Registering|^Account reg|^Waiting [0-9]|^Encountered exception during recovery|^Hint:|^Some challenges|^Ask for help|^- - -/d; s/^ +/  /' >&2
   return 1
@@ -49,7 +50,7 @@ certbot_quietly() {
 
 case ${1-} in
   state)
-    if [ -e "$credentials" ] && sha256sum <"$credentials" | cmp -s - "$tried"; then echo 'tried yes'; fi
+    if cmp -s "$credentials" "$tried"; then echo 'tried yes'; fi
     [ -e "$issued/cert.pem" ] || exit 0
     sed -n 's/^server = /directory /p' "$renewal"
     echo "by $(renewed_by)"
@@ -75,17 +76,19 @@ case ${1-} in
     shift 4
     for name; do set -- "$@" -d "$name"; shift; done
     plugin=${by%%:*}
+    if [ "$verb" = try ]; then by_file=$credentials; else by_file=$tried; fi
     case $by in
       http) set -- "$@" --standalone --http-01-address 127.0.0.1 --http-01-port 8402 ;;
       route53) set -- "$@" --dns-route53 ;;
-      *) set -- "$@" "--dns-$plugin" "--dns-$plugin-credentials" "$credentials" ;;
+      *) set -- "$@" "--dns-$plugin" "--dns-$plugin-credentials" "$by_file" ;;
     esac
     case $by in *:*) set -- "$@" "--dns-$plugin-propagation-seconds" "${by#*:}" ;; esac
     set -- "$@" --email "$email" --server "$directory"
     # An ACME server remembers for weeks what was shown to it, and then asks nothing. It forgets that for a dry run.
     if [ "$verb" = try ]; then
       certbot_quietly "$@" --dry-run
-      sha256sum <"$credentials" >"$tried"
+      cp "$credentials" "$tried.new"
+      mv "$tried.new" "$tried"
     else
       certbot_quietly "$@" --deploy-hook "$0 deployed"
     fi

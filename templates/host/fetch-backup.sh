@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes of a copy in an S3-compatible storage (send-backup.sh) a folder from which recovery.sh recovers, as user barman: the newest base backup
 # that ended before a time, and its write-ahead log. It may be killed at any moment: the next run fetches what is missing. The functions of
-# fetch.sh and storage-folder.sh are before this text.
+# fetch.sh, storage-folder.sh and timeline.sh are before this text.
 #
 # Standard input: settings of curl that sign requests, and identities of age, a line each. They are in no file of this host.
 # Arguments: the folder, the time (2026-11-22T18:00:00Z, or latest)
@@ -53,24 +53,16 @@ get() {
   mv "$g_part.plain" "$2"
 }
 
-# Prints a word of the backup.info that was read. Argument: its name
-info() { sed -n "s/^$1=//p" "$work/info"; }
+# Prints a time of the backup.info that was read, seconds since 1970, or nothing. Argument: begin or end
+info_time() { word_of "$work/info" "$1_time" | date -f - +%s 2>/dev/null; }
 
-# Prints a time of it, seconds since 1970, or nothing. Argument: begin or end
-info_time() { info "$1_time" | date -f - +%s 2>/dev/null; }
-
-# Prints a place in the log as a number. Argument: such as 0/5000028
-place() { echo $((0x${1%/*} * 4294967296 + 0x${1#*/})); }
-
-# Whether the timeline that a recovery follows, the newest, has all of the base backup that was read. One that was made after the server was
-# recovered to a time before it has another past. Argument: the folder of its repository
+# Whether the newest timeline has all of the base backup that was read. Argument: the folder of its repository
 is_followed() {
   newest=$(sed -n "s|^$1log/\([0-9A-F]\{8\}\.history\.[0-9]*\).*|\1|p" "$work/there" | sort | tail -n 1)
-  [ -n "$newest" ] && [ "$(info timeline)" != $((0x${newest%%.*})) ] || return 0
+  [ -n "$newest" ] || return 0
   rm -f "$work/history"
   get "$1log/$newest" "$work/history" '' 0 </dev/null || exit 1
-  left=$(gzip -dcf "$work/history" | awk -v timeline="$(info timeline)" '$1 == timeline { print $2; exit }')
-  [ -n "$left" ] && [ "$(place "$(info end_xlog)")" -le "$(place "$left")" ]
+  is_of_timeline "$work/info" $((0x${newest%%.*})) "$work/history"
 }
 
 # Sets $base to the newest base backup that ended before the time, and $repository to the folder of its repository, with / at its end: SYSTEM/NAME/,
@@ -104,8 +96,8 @@ need_one_repository() {
 # Writes what is fetched, a line each: name, target, SHA-256 or -, arrival or -. With a time the log ends with the first segment that came
 # after it.
 list_items() {
-  begin=$(info begin_wal)
-  end=$(info end_wal)
+  begin=$(word_of "$work/info" begin_wal)
+  end=$(word_of "$work/info" end_wal)
   sed "s|^\([0-9a-f]*\) [ *]\(.*\)|$base/\2 $data/pieces/\2 \1 -|" "$data/pieces/SHA256SUMS"
   sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
     awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${repository}log/" -v to=wals/ '

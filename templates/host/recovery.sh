@@ -1,6 +1,6 @@
 #!/bin/sh
-# Recovers both databases from the repository of backups, on the backup host. The functions of as-user.sh, unpack-recovery.sh and
-# cut-base.sh are before this text.
+# Recovers both databases from the repository of backups, on the backup host. The functions of as-user.sh, unpack-recovery.sh,
+# cut-base.sh and timeline.sh are before this text.
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
 #                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links. A fourth
@@ -48,6 +48,15 @@ outside() {
   if [ -d /run/systemd/system ]; then systemd-run --quiet --wait --collect --pipe "$@"; else "$@"; fi
 }
 
+# Sets $timeline to the one that a recovery follows, which is the newest, and $history to its file. Each recovery of the server begins one.
+choose_timeline() {
+  timeline=1 history=''
+  for each in "$REPOSITORY"/wals/????????.history; do
+    number=$(printf '%d' "0x$(basename "$each" .history)" 2>/dev/null) || continue
+    [ "$number" -le "$timeline" ] || timeline=$number history=$each
+  done
+}
+
 # Sets $backup to the newest whole base backup that ended before the time.
 choose_backup() {
   backup='' best=0
@@ -55,13 +64,13 @@ choose_backup() {
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
   for info in "$REPOSITORY"/base/*/backup.info; do
     grep -qx 'status=DONE' "$info" 2>/dev/null || continue
-    end=$(date -d "$(sed -n 's/^end_time=//p' "$info")" +%s) || continue
-    if [ "$end" -le "$until" ] && [ "$end" -ge "$best" ]; then
+    end=$(date -d "$(word_of "$info" end_time)" +%s) || continue
+    if [ "$end" -le "$until" ] && [ "$end" -ge "$best" ] && { [ -z "$history" ] || is_of_timeline "$info" "$timeline" "$history"; }; then
       best=$end
       backup=$(basename "$(dirname "$info")")
     fi
   done
-  [ -n "$backup" ] || fail "no whole base backup ended before $time: see barman list-backups state-db"
+  [ -n "$backup" ] || fail "no whole base backup of timeline $timeline, which a recovery follows, ended before $time: see barman list-backups state-db"
 }
 
 # Prints the files of the log that a recovery needs, in their order: timelines, and segments from the one with which the backup begins. With
@@ -116,12 +125,6 @@ verify_log() {
 
 # Settings of the server that is recovered: where its replay of the log ends.
 recovery_settings() {
-  # Each recovery of the server begins a timeline. The newest is the one to follow.
-  timeline=1
-  for history in "$REPOSITORY"/wals/????????.history; do
-    number=$(printf '%d' "0x$(basename "$history" .history)" 2>/dev/null) || continue
-    [ "$number" -le "$timeline" ] || timeline=$number
-  done
   # All of the log is in its place already.
   printf "restore_command = 'false'\nrecovery_target_timeline = '%s'\n" "$timeline"
   [ "$time" = latest ] || printf "recovery_target_time = '%s'\nrecovery_target_action = 'promote'\n" "$(date -d "$time" '+%Y-%m-%d %H:%M:%S+00:00')"
@@ -153,13 +156,14 @@ link_offer='
 # Offers the recovery in the folder $offer.
 offer() {
   offer=$1
+  choose_timeline
   choose_backup
   data=$REPOSITORY/base/$backup/data
-  version=$(($(sed -n 's/^version=//p' "$data/../backup.info") / 10000))
+  version=$(($(word_of "$data/../backup.info" version) / 10000))
   ours=$(basename "$(dirname "$PROGRAMS")")
   [ "$version" = "$ours" ] || fail "the base backup $backup is of PostgreSQL $version, and only that version reads it: the deployment has $ours"
-  begin=$(sed -n 's/^begin_wal=//p' "$data/../backup.info")
-  end=$(sed -n 's/^end_wal=//p' "$data/../backup.info")
+  begin=$(word_of "$data/../backup.info" begin_wal)
+  end=$(word_of "$data/../backup.info" end_wal)
   # One that its timer has not come to, or has found corrupt, has no sums that it could be verified by.
   said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(printf '%s\n' "$said" | tail -n 1)"
   # What came since the last run of cron. It may be running just now.

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
@@ -155,6 +157,33 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
       sends = false;
     });
     await flood;
+    await nothingFires();
+  });
+
+  test('RPC hosts close connections without an answer, also those of a client that keeps its own', async () => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'who', params: [] };
+    const trusts = await readFile(certificate(), 'utf8');
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    let [sends, unanswered] = [true, 0];
+    const ask = async () => {
+      while (sends) {
+        await get({ port: ports.http, body, trusts, agent }).catch(() => {
+          unanswered += 1;
+        });
+        // Below the limit of a client.
+        await sleep(1000 / limit);
+      }
+    };
+    const asking = ask();
+    await until(async () => (await monitor.query('up')).length > 0, 'requests are counted');
+    expect(unanswered).toBe(0);
+    for (const host of hosts) host.breaksOff = true;
+    await fires('GatewayLosesRequests gw-1').finally(() => {
+      sends = false;
+    });
+    await asking;
+    expect(unanswered).toBeGreaterThan(0);
+    for (const host of hosts) host.breaksOff = false;
     await nothingFires();
   });
 

@@ -612,17 +612,8 @@ describe('The storage keeps what Barman keeps', () => {
     const other = await host.start();
     expect(other.sql('state_db', blocksOf)).toBe(before);
     other.sql('state_db', "insert into state.l2block select max(block_num) + 1, 'other' from state.l2block");
-    const [after, last] = [
-      other.sql('state_db', blocksOf),
-      other.sql('postgres', 'select pg_walfile_name(pg_switch_wal())'),
-    ];
-    const log = join(other.sql('postgres', 'show data_directory'), 'pg_wal');
-    const wals = join(host.repository, 'wals');
-    const add = (name: string, folder: string) =>
-      execFileSync('install', ['-D', '-o', 'barman', join(log, name), join(folder, name)]);
-    for (const name of readdirSync(log).filter((each) => /^00000002[0-9A-F]{16}$/.test(each) && each <= last))
-      add(name, join(wals, name.slice(0, 16)));
-    add('00000002.history', wals);
+    const after = other.sql('state_db', blocksOf);
+    const removeLog = host.addLogOf(other);
     await other.stop();
     try {
       expect(await copy.send()).toMatchObject({ code: 0 });
@@ -631,8 +622,7 @@ describe('The storage keeps what Barman keeps', () => {
       expect(readdirSync(join(copy.fetched, 'base'))).toEqual([first]);
       expect(await recovered('latest')).toBe(after);
     } finally {
-      for (const name of readdirSync(wals).filter((each) => each.startsWith('00000002')))
-        rmSync(join(wals, name), { recursive: true });
+      removeLog();
     }
   });
 

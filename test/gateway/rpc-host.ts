@@ -16,6 +16,8 @@ export interface RpcHost {
   /** Milliseconds before an answer to `slowMethod`. */
   delay: number;
   slowMethod: string;
+  /** Whether it closes the connection of each third request of a client without an answer. */
+  breaksOff: boolean;
   /** Messages of WebSockets, as they came. */
   readonly messages: string[];
   /** The head of each request, as it came. */
@@ -48,6 +50,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     silent: false,
     delay: 0,
     slowMethod: 'slow',
+    breaksOff: false,
     messages: [],
     seen: [],
     answered: 0,
@@ -57,6 +60,8 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         if (request.method === 'OPTIONS') return void response.writeHead(204).end();
         const body = JSON.parse(await textOf(request)) as Call | Call[];
         if (host.silent) return;
+        if (host.breaksOff && !Array.isArray(body) && isOfClient(body) && host.answered++ % 3 === 0)
+          return void request.socket.destroy();
         const answer = Array.isArray(body)
           ? await Promise.all(body.map((call) => answerTo(host, call, request)))
           : await answerTo(host, body, request);
@@ -111,9 +116,11 @@ interface Call {
   readonly params?: readonly unknown[];
 }
 
+/** The gateway asks for blocks without their transactions. */
+const isOfClient = ({ method }: Pick<Call, 'method'>) => method !== 'eth_getBlockByNumber';
+
 async function answerTo(host: RpcHost, { id, method, params = [] }: Call, request: IncomingMessage) {
-  // The gateway asks for blocks without their transactions.
-  if (method !== 'eth_getBlockByNumber') host.answered += 1;
+  if (isOfClient({ method })) host.answered += 1;
   if (method === host.slowMethod) await new Promise((resolve) => setTimeout(resolve, host.delay));
   return { jsonrpc: '2.0', id, result: resultOf(host, method, params, request) };
 }

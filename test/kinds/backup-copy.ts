@@ -62,7 +62,7 @@ export function copyOf(host: Repository, usual: Storage): Copy {
     { mode: 0o755 },
   );
   program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup');
-  program('fetch-backup', 'fetch', 'storage-folder', 'fetch-backup');
+  program('fetch-backup', 'fetch', 'storage-folder', 'timeline', 'fetch-backup');
 
   let isEncrypted = false;
 

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -52,6 +52,12 @@ export interface Repository {
   drill(folder?: string): Said;
   /** Starts the new server, and waits until it has recovered. It takes the data directory. */
   start(): Promise<Postgres>;
+  /**
+   * Adds what a recovered server has written, as if it sent that: its timeline and its log.
+   *
+   * @returns removes it
+   */
+  addLogOf(recovered: Postgres): () => void;
   end(): Promise<void>;
 }
 
@@ -117,7 +123,9 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
   program('base-backup', template('as-user.sh') + template('cut-base.sh') + template('base-backup.sh'));
   program(
     'recovery',
-    ['as-user', 'unpack-recovery', 'cut-base', 'recovery'].map((name) => template(`${name}.sh`)).join('\n'),
+    ['as-user', 'unpack-recovery', 'cut-base', 'timeline', 'recovery']
+      .map((name) => template(`${name}.sh`))
+      .join('\n'),
   );
   const settings = shellSettings({
     REPOSITORY: repository,
@@ -291,6 +299,20 @@ export async function startRepository(settings: Readonly<Record<string, string>>
         await delay(100);
       }
       return started;
+    },
+    addLogOf(recovered) {
+      const last = recovered.sql('postgres', 'select pg_walfile_name(pg_switch_wal())');
+      const [timeline, folder] = [last.slice(0, 8), last.slice(0, 16)];
+      const log = join(recovered.sql('postgres', 'show data_directory'), 'pg_wal');
+      const add = (name: string, to: string) =>
+        execFileSync('install', ['-D', '-o', 'barman', join(log, name), join(repository, 'wals', to, name)]);
+      for (const name of readdirSync(log))
+        if (/^[0-9A-F]{24}$/.test(name) && name.startsWith(folder) && name <= last) add(name, folder);
+      add(`${timeline}.history`, '');
+      return () => {
+        for (const name of [folder, `${timeline}.history`])
+          rmSync(join(repository, 'wals', name), { recursive: true });
+      };
     },
     async end() {
       // Its own child ends with it.

@@ -72,7 +72,14 @@ compression = gzip
   barman('-q', 'switch-wal', '--force', '--archive', '--archive-timeout', '60', 'state-db');
   const backupProgram = writeProgram('base-backup', 'as-user.sh', 'cut-base.sh', 'base-backup.sh');
   writeProgram('cut-backup', 'cut-backup.py');
-  const program = writeProgram('recovery', 'as-user.sh', 'unpack-recovery.sh', 'cut-base.sh', 'recovery.sh');
+  const program = writeProgram(
+    'recovery',
+    'as-user.sh',
+    'unpack-recovery.sh',
+    'cut-base.sh',
+    'timeline.sh',
+    'recovery.sh',
+  );
   const settings = join(base, 'recovery.conf');
   writeFileSync(
     settings,

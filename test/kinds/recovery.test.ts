@@ -224,7 +224,9 @@ test('what is wrong with the backup or its log is known before the server is tou
     /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
   );
   renameSync(join(host.folder, 'segment'), segment);
-  expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain('no whole base backup ended before 2001');
+  expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain(
+    'no whole base backup of timeline 1, which a recovery follows, ended before 2001',
+  );
   expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
 });
 
@@ -314,6 +316,30 @@ test('a base backup that was not cut, and one that the version before has made, 
   expect(host.makeBackup()).toMatchObject({ code: 0 });
   const left = execFileSync('find', [host.repository, '-name', 'base.tar.zst'], { encoding: 'utf8' });
   expect(left).toBe('');
+});
+
+test('a base backup of a time that a recovery has undone is not taken', async () => {
+  const first = newest();
+  await delay(1100);
+  const [before, time] = [blocks(), new Date().toISOString().replace(/\.\d+Z$/, 'Z')];
+  await delay(1100);
+  addBlocks(5);
+  expect(host.makeBackup()).toMatchObject({ code: 0 });
+  expect(newest()).not.toBe(first);
+  await host.untilReceived();
+  expect(host.offerRecovery(time)).toMatchObject({ code: 0 });
+  expect(await host.receive(time)).toMatchObject({ code: 0 });
+  const other = await host.start();
+  expect(other.sql('state_db', blocksOf)).toBe(before);
+  other.sql('state_db', "insert into state.l2block select max(block_num) + 1, 'other' from state.l2block");
+  const after = other.sql('state_db', blocksOf);
+  const removeLog = host.addLogOf(other);
+  await other.stop();
+  try {
+    expect(await recovered('latest')).toBe(after);
+  } finally {
+    removeLog();
+  }
 });
 
 // The last one: the source is gone after it.

@@ -78,7 +78,7 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
     ...(recipients.length > 0 ? [file(recipientsFile).content(`${recipients.join('\n')}\n`)] : []),
     file(copySettings).content(settings),
     program('send-backup', template('fetch', 'send', 'storage-folder', 'send-backup')),
-    program('fetch-backup', template('fetch', 'storage-folder', 'fetch-backup')),
+    program('fetch-backup', template('fetch', 'storage-folder', 'timeline', 'fetch-backup')),
   ];
 }
 

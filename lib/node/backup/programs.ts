@@ -36,6 +36,6 @@ export function backupPrograms(): Resource[] {
     program('cut-backup', readProgram(of('cut-backup.py'))),
     program('base-backup', template('as-user', 'cut-base', 'base-backup')),
     program('backup-check', metricsProgram('backup-check')),
-    program('recovery', template('as-user', 'unpack-recovery', 'cut-base', 'recovery')),
+    program('recovery', template('as-user', 'unpack-recovery', 'cut-base', 'timeline', 'recovery')),
   ];
 }

@@ -9,7 +9,7 @@ import { dropIn } from '../../engine/resource/system/drop-in.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { product } from '../server/product.ts';
-import { dnsPackages } from './dns-credentials.ts';
+import { accessOfRoute53, dnsPackages } from './dns-credentials.ts';
 import { haproxyEnvironment } from './environment.ts';
 import { anyServes, checkedFiles, runsWith } from './haproxy.ts';
 import {
@@ -22,6 +22,7 @@ import {
   gatewayProgram,
   keysFile,
   messagesFolder,
+  triedCredentialsFile,
 } from './paths.ts';
 import { gatewayFiles } from './render.ts';
 
@@ -58,7 +59,10 @@ export function balancerServes({
     runsWith(files, hash, metrics),
     ...(vars.gateway.keys.length === 0 ? [without('API key', keysFile)] : []),
     ...(vars.gateway.fallback ? [] : [without('fallback', fallbackFile)]),
-    ...(dns ? [] : [without('key for the DNS', dnsCredentialsFile)]),
+    ...(dns
+      ? []
+      : [dnsCredentialsFile, triedCredentialsFile].map((path) => without('key for the DNS', path))),
+    ...(dns?.plugin === 'route53' ? [] : [without('setting of Route 53', accessOfRoute53)]),
     eventually('an RPC host may serve', (reader) => anyServes(reader, metrics), {
       seconds: servesWithin,
       hint: `see on the gateway: ${gatewayProgram} fleet ${metrics}`,
@@ -66,7 +70,7 @@ export function balancerServes({
   ];
 }
 
-/** A secret does not stay behind after it is gone from the inventory. */
+/** What is gone from the inventory does not stay behind. */
 function without(what: string, path: string): Resource {
   return {
     name: `no ${what} is left`,

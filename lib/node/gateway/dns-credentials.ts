@@ -2,18 +2,22 @@ import { type Content, secretContent } from '../../engine/resource/file/content.
 import { file } from '../../engine/resource/file/file.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import { dropIn } from '../../engine/resource/system/drop-in.ts';
+import { ownUnits } from '../../engine/resource/system/service.ts';
 import { product } from '../server/product.ts';
 import type { DnsAccess } from '../variables/acme.ts';
-import { dnsCredentialsFile } from './paths.ts';
+import { dnsCredentialsFile, triedCredentialsFile } from './paths.ts';
 
 /** Debian's and Ubuntu's package of certbot's plugin. */
 export const dnsPackages = (dns: DnsAccess | undefined): readonly string[] =>
   dns ? [`python3-certbot-dns-${dns.plugin}`] : [];
 
+/** Where certbot.timer's runs find the keys of Route 53: certbot has no option for them. */
+export const accessOfRoute53 = `${ownUnits}certbot.service.d/${product}.conf`;
+
 /** What certbot's plugin needs to change the records, also for each renewal by the timer. */
 export function dnsCredentials(dns: DnsAccess | undefined): Resource[] {
   if (!dns) return [];
-  const environment = `[Service]\nEnvironment=AWS_SHARED_CREDENTIALS_FILE=${dnsCredentialsFile}\n`;
+  const environment = `[Service]\nEnvironment=AWS_SHARED_CREDENTIALS_FILE=${triedCredentialsFile}\n`;
   return [
     file(dnsCredentialsFile).content(contentOf(dns)),
     ...(dns.plugin === 'route53' ? [dropIn('certbot.service', product, environment)] : []),

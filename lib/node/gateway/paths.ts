@@ -33,6 +33,9 @@ export const acmeProgram = `/usr/local/lib/${product}/acme`;
 /** What certbot's plugin reads for the DNS, where names are shown to be ours by it. */
 export const dnsCredentialsFile = `${gatewayFolder}/dns.credentials`;
 
+/** Those that certbot renews by: they were tried. */
+export const triedCredentialsFile = `${gatewayFolder}/dns.tried`;
+
 /**
  * The certificate of a gateway with its key: a given one, or the one by ACME. certbot never
  * touches a given one.

@@ -86,6 +86,17 @@ const cases: readonly (readonly [
     },
   ],
   [
+    'GatewayLosesRequests',
+    {
+      // Of 100 requests a second, 2 end because their client has gone, and then 2 without an answer, too.
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="other"}`]:
+        '0+30x40 1200+60x80 6000+30x160',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="5xx"}`]: '0x280',
+      [`haproxy_backend_client_aborts_total{${onGateway},proxy="rpc_http"}`]: '0+30x280',
+    },
+  ],
+  [
     'GatewayCertificate',
     {
       [`rpc_node_certificate_end_seconds{${onGateway},path="/etc/rpc-node/gateway/acme.pem"}`]: fault(

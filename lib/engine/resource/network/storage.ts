@@ -7,8 +7,7 @@ import { type HttpAnswer, readHttpAnswer } from './http.ts';
 
 const template = (name: string) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url);
 const script = readScript(template('fetch'), template('ask-storage'));
-
-const listScript = readScript(template('fetch'), template('list-storage'));
+const listScript = readScript(template('fetch'), template('storage-folder'), template('list-storage'));
 
 /** A file or a folder in an S3-compatible storage. */
 export interface StoredFile {
@@ -54,7 +53,7 @@ export async function listStorage(
   named: string,
 ): Promise<readonly string[] | string> {
   const output = await host.$({ stdin: signing, timeoutSeconds: seconds + 2 })`
-    sh -c ${listScript} list-storage ${shown} ${url} ${encodeURIComponent(prefix)} ${seconds} ${named}`;
+    sh -c ${listScript} list-storage ${shown} ${url} ${prefix} ${seconds} ${named}`;
   if (output.ok) return output.lines();
   return (
     output.stderr.trim().split('\n').at(-1)?.replace(`${shown}: `, '') ||
