@@ -35,6 +35,7 @@ export default defineConfig({
         text: 'Start',
         items: [
           page('Five minutes', '/start'),
+          page('A week in the lab', '/lab-week'),
           page('Machines from elsewhere', '/machines-from-elsewhere'),
           page('From Ansible', '/from-ansible'),
           page('From Kamal', '/from-kamal'),

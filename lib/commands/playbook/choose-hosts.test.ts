@@ -33,7 +33,7 @@ test.each([[[]], [['--check']], [['--inventory', '']]])(
   async (args) => {
     expect(await choose(args)).toEqual({
       message:
-        'no --inventory given\n--inventory NAME, one of lab, lab-fleet, lab-single, mainnet, testnet; or the path of a file',
+        'no --inventory given\n--inventory NAME, one of lab, lab-fleet, lab-single, lab-week, mainnet, testnet; or the path of a file',
       starts: 0,
       loaded: [],
     });

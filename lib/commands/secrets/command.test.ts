@@ -327,7 +327,7 @@ test.each([
   ['', 'the command line does not say what to do\n  one of generate, edit, show, rotate, rekey; see --help'],
   [
     'show',
-    'no --inventory given\n  --inventory NAME, one of lab, lab-fleet, lab-single, mainnet, testnet; or the path of a file',
+    'no --inventory given\n  --inventory NAME, one of lab, lab-fleet, lab-single, lab-week, mainnet, testnet; or the path of a file',
   ],
   ['-i x generate a', 'unexpected word "a"\n  generate takes no names'],
   ['-i x generate --reveal', '--reveal does not go with generate\n  it goes with show'],
