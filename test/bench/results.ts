@@ -28,9 +28,16 @@ export interface Result {
 const resultsFile = fileURLToPath(new URL('results.json', import.meta.url));
 const mark = '<!-- results -->\n';
 
+/** All results that were saved. */
+export const savedResults = (): Result[] =>
+  existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : [];
+
+/** The tables of all results, in Markdown. */
+export const tablesOf = (all: readonly Result[]): string => all.map(section).join('');
+
 /** Replaces earlier results of the same case, and writes the tables. */
 export function saveResult(result: Result): void {
-  const earlier: Result[] = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : [];
+  const earlier = savedResults();
   const id = ({ hosts, delay, case: what }: Result) => `${hosts} ${delay} ${what}`;
   const all = [...earlier.filter((each) => id(each) !== id(result)), result].sort(
     (a, b) => a.hosts - b.hosts || a.delay - b.delay || order.indexOf(a.case) - order.indexOf(b.case),
@@ -38,7 +45,7 @@ export function saveResult(result: Result): void {
   writeFileSync(resultsFile, `${JSON.stringify(all, undefined, 1)}\n`);
   writeSummary(all);
   const [before = ''] = readFileSync(resultsPage, 'utf8').split(mark);
-  writeFileSync(resultsPage, `${before}${mark}${all.map(section).join('')}`);
+  writeFileSync(resultsPage, `${before}${mark}${tablesOf(all)}`);
 }
 
 const order: readonly Case[] = ['noop', 'check', 'first', 'change'];

@@ -21,8 +21,8 @@ const compared: readonly ToolName[] = ['ours', 'ansible', 'mitogen', 'pyinfra', 
 const colours = ['#0072b2', '#d55e00', '#cc79a7', '#009e73', '#767676'];
 const folder = new URL('../../docs/images/', import.meta.url);
 
-/** Writes the table of ratios and the plots of the page. */
-export function writeSummary(results: readonly Result[]): void {
+/** The table of ratios, in Markdown. */
+export function summaryOf(results: readonly Result[]): string {
   const rows = questions.flatMap(([title, hosts, delay, what]) => {
     const found = results.find((each) => each.hosts === hosts && each.delay === delay && each.case === what);
     if (!found) return [];
@@ -32,10 +32,12 @@ export function writeSummary(results: readonly Result[]): void {
   const heads = compared.map((tool) =>
     tool === 'ours' ? 'rpc-playbooks, seconds' : `${shortTitle(tool)}, times ours`,
   );
-  putSection(
-    'summary',
-    [`| | ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length + 1)}`, ...rows, ''].join('\n'),
-  );
+  return [`| | ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length + 1)}`, ...rows, ''].join('\n');
+}
+
+/** Writes the table of ratios and the plots of the page. */
+export function writeSummary(results: readonly Result[]): void {
+  putSection('summary', summaryOf(results));
   const noop = results.filter((each) => each.case === 'noop');
   draw('benchmark-round-trip.svg', {
     title: 'Nothing to do, one server: time by round trip',
