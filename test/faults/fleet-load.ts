@@ -17,6 +17,8 @@ export interface Seen {
   readonly failed: string[];
   /** Clients that were shown a height below an earlier one. */
   readonly lower: string[];
+  /** When each request was due, and how long its answer took from then on. Milliseconds. */
+  readonly times: { readonly at: number; readonly took: number }[];
   /** By WebSocket: how often it had to connect again. */
   readonly reconnects: number[];
   /** The fewest RPC hosts that served at any time, by the gateways. */
@@ -71,6 +73,7 @@ export function startLoad({
     requests: 0,
     failed: [],
     lower: [],
+    times: [],
     reconnects: Array.from({ length: webSockets }, () => 0),
     fewest: 99,
     mostDrained: 0,
@@ -117,6 +120,7 @@ async function httpClient(
     try {
       const answer = await ask(from, agent, id);
       const height = Number(answer.result);
+      seen.times.push({ at: next, took: performance.now() - next });
       if (answer.id !== id || !(height > 0)) throw new Error(JSON.stringify(answer));
       if (height < highest) seen.lower.push(`${from}: ${highest}, then ${height}`);
       highest = Math.max(highest, height);

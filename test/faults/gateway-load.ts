@@ -136,13 +136,18 @@ function ask({
 }
 
 /** The time below which a share of the answers was, of those that were due within a time. */
-export function quantile(load: Load, share: number, from = 0, to = Number.POSITIVE_INFINITY): string {
+export function quantile(
+  load: Pick<Load, 'times'>,
+  share: number,
+  from = 0,
+  to = Number.POSITIVE_INFINITY,
+): string {
   const value = timeOf(load, share, from, to);
   return `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 }
 
 /** Milliseconds. */
-function timeOf({ times }: Load, share: number, from: number, to: number): number {
+function timeOf({ times }: Pick<Load, 'times'>, share: number, from: number, to: number): number {
   const list = times.filter(({ at }) => at >= from && at < to).map(({ took }) => took);
   return list.sort((one, other) => one - other)[Math.floor(list.length * share)] ?? Number.NaN;
 }

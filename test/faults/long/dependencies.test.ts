@@ -62,7 +62,7 @@ describe('dependencies', () => {
     if (error || message) {
       measured(
         task,
-        `the registry at hand answers no audit (${(message ?? error?.summary ?? '').split(' - ')[0]})`,
+        `the package registry answers no audit (${(message ?? error?.summary ?? '').split(' - ')[0]})`,
       );
       skip();
     }

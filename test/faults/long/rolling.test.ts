@@ -4,11 +4,13 @@ import { $ } from 'zx';
 import { onHost } from '../../deploy/lab-host.ts';
 import { runPlaybook, startPlaybook } from '../../deploy/playbook.ts';
 import { clientAddresses, fleetOf, type Seen, startLoad } from '../fleet-load.ts';
+import { quantile } from '../gateway-load.ts';
 import { measured } from '../measured.ts';
+import { processorShare } from '../processor-share.ts';
 
 // The larger lab: inventory/lab-fleet.yaml, four RPC servers behind two gateways.
 
-/** Requests a second: the whole lab shares a machine with its clients. */
+/** Requests a second of the trials that are not of the load. */
 const rate = 50;
 const rpc = ['rpc-1', 'rpc-2', 'rpc-3', 'rpc-4'] as const;
 const deploy = ['--inventory', 'lab-fleet', '--yes', '--set', 'gateway.drain_seconds=3'];
@@ -68,21 +70,28 @@ afterAll(() => removeAddresses());
 afterEach(allServe);
 
 describe('rolling changes of a fleet under load', () => {
-  test('a deploy that restarts every json-rpc, under load', async ({ task }) => {
-    const before = await starts();
-    const load = startLoad({ addresses: addresses.slice(0, 100), rate, webSockets: 50 });
-    await sleep(5000);
-    const { exitCode, output } = await runPlaybook('deploy', ...deploy, ...changed());
-    await sleep(3000);
-    const seen = await load.end();
-    measured(task, figures(seen));
-    expect(exitCode, output).toBe(0);
-    expect((await starts()).filter((start, at) => start === before[at])).toEqual([]);
-    expectNoFault(seen);
-    expect(seen.fewest, JSON.stringify([...seen.out])).toBe(3);
-    expect(Math.max(...seen.reconnects)).toBeLessThanOrEqual(1);
-    expect(await drained()).toEqual([]);
-  });
+  test.for([50, 200, 400])(
+    'a deploy that restarts every json-rpc, under %i requests a second',
+    async (many, { task }) => {
+      const before = await starts();
+      const load = startLoad({ addresses: addresses.slice(0, 100), rate: many, webSockets: 50 });
+      await sleep(5000);
+      const [begin, share] = [performance.now(), processorShare()];
+      const { exitCode, output } = await runPlaybook('deploy', ...deploy, ...changed());
+      const [busy, end] = [share(), performance.now()];
+      await sleep(3000);
+      const seen = await load.end();
+      const at = (which: number) =>
+        `p${which * 100} ${quantile(seen, which, begin, end)} (${quantile(seen, which, 0, begin)} before)`;
+      measured(task, `${figures(seen)}; ${at(0.5)}, ${at(0.99)}; ${busy}`);
+      expect(exitCode, output).toBe(0);
+      expect((await starts()).filter((start, at) => start === before[at])).toEqual([]);
+      expectNoFault(seen);
+      expect(seen.fewest, JSON.stringify([...seen.out])).toBe(3);
+      expect(Math.max(...seen.reconnects)).toBeLessThanOrEqual(1);
+      expect(await drained()).toEqual([]);
+    },
+  );
 
   test('the heights that 1000 clients see, over a rolling deploy and a lagging host', async ({ task }) => {
     const load = startLoad({ addresses, rate, webSockets: 0 });
