@@ -20,7 +20,7 @@ export type ShellName = 'dash' | 'bash' | 'busybox';
  */
 export interface NamespaceHost {
   readonly writer: TestHost;
-  /** One line for each run of the canary. */
+  /** For each run of the canary the command that has run it. */
   canaryRuns(): string;
   stop(): void;
 }
@@ -29,7 +29,7 @@ export interface NamespaceHost {
  * Stand-ins. Every unit runs at once, in the shell under test, as systemd would run it by /bin/sh.
  */
 const standIns: Readonly<Record<string, string>> = {
-  [canary]: 'echo ran >> /canary-ran',
+  [canary]: `printf 'ran by %s\\n' "$(tr '\\0' ' ' </proc/$PPID/cmdline)" >> /canary-ran`,
   systemctl: 'case "$1" in show) exit 0;; esac; exit 0',
   'systemd-run': 'for last; do :; done; exec /bin/sh "$last" >> /var/log/units 2>&1 < /dev/null',
   docker: `case "$*" in

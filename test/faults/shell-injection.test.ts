@@ -458,7 +458,7 @@ describe('shell injection', () => {
       try {
         // The canary works: otherwise a host that runs nothing would pass.
         await host.writer.run`eval ${canary}`;
-        expect(host.canaryRuns()).toBe('ran\n');
+        expect(host.canaryRuns()).toMatch(/^ran by .*eval/);
         await host.writer.run`rm /canary-ran`;
 
         expect(rounds.flat().length).toBeGreaterThanOrEqual(20);
@@ -467,13 +467,11 @@ describe('shell injection', () => {
           if (!inventory) throw new Error('what was taken is not taken any more');
           for (const { name, connection } of inventory.hosts) {
             await unproblematic(resolveSshConfig(name, connection.address, connection));
-            // The three roles that are specific to RPC servers.
-            if (at > 0 && name !== 'db-1') continue;
-            for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {
-              await unproblematic(resource.check(host.writer));
+            // Of the other hosts only some roles differ, and of the second of a kind none.
+            if (name !== 'db-1' && (at > 0 || (!inEveryForm && /[^1]$/.test(name)))) continue;
+            for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts))
               await unproblematic(applyDrift(host.writer, resource));
-              expect(host.canaryRuns(), `${resource.name}\n${JSON.stringify(changes)}`).toBe('');
-            }
+            expect(host.canaryRuns(), `${name}\n${JSON.stringify(changes)}`).toBe('');
           }
         }
         expect(existsSync(join(folder, 'controller-ran'))).toBe(false);
