@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { type Gateway, get, startGateway, until } from '../gateway/gateway.ts';
 import { type RpcHost, rpcHost } from '../gateway/rpc-host.ts';
+import { opcodes, openWebSocket } from '../gateway/web-socket.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type HostMetrics, startHostMetrics } from './host-metrics.ts';
 import { type Prometheus, startPrometheus } from './prometheus.ts';
@@ -19,12 +21,15 @@ const rpcPorts = { http: 28423, websocket: 28433 };
 const ports = { http: 28400, websocket: 28401, metrics: 28402, peers: 28403 };
 const names = ['rpc-1', 'rpc-2'];
 const address = '127.0.9.101';
+const provider = { address: '127.0.9.50', port: 28450 };
 /** Requests of one client in a second. */
 const limit = 20;
 /** Seconds. A loaded machine is slow, and an alert waits for its rule. */
 const patience = 120;
 
-async function contextOf(): Promise<RenderContext> {
+/** @param heavy what the last RPC host has alone, and nothing else; none by default */
+async function contextOf(heavy: readonly string[] = []): Promise<RenderContext> {
+  process.env.GATEWAY_FALLBACK = `http://${provider.address}:${provider.port}/`;
   const tls = { certificate: certificate(), key: `file:${join(folder, 'key')}`, names: ['rpc.example'] };
   const inventory = await labDeployment([
     [['groups', 'database', 'db-1', 'address'], '127.0.9.100'],
@@ -32,10 +37,14 @@ async function contextOf(): Promise<RenderContext> {
       ['groups', 'rpc'],
       Object.fromEntries(names.map((name, at) => [name, { address: `127.0.9.${at + 1}` }])),
     ],
+    ...(heavy.length === 0 ? [] : [[['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }] as const]),
     [['groups', 'gateway'], { 'gw-1': { address } }],
     [['groups', 'monitor'], { 'mon-1': { address: '127.0.9.102' } }],
     [['vars', 'ports'], { rpc_http: rpcPorts.http, rpc_websocket: rpcPorts.websocket }],
-    [['vars', 'gateway'], { ...ports, clients: { requests: limit }, tls }],
+    [
+      ['vars', 'gateway'],
+      { ...ports, clients: { requests: limit }, methods: { heavy }, fallback: 'env:GATEWAY_FALLBACK', tls },
+    ],
   ]);
   const { hosts } = await loadDeployment(inventory);
   const host = hosts.find(({ name }) => name === 'gw-1');
@@ -55,6 +64,10 @@ let context: RenderContext;
 let gateway: Gateway;
 let monitor: Prometheus;
 let exporter: HostMetrics;
+/** It does not listen by itself. */
+const providers: Server = createServer((_, response) => {
+  response.end('{"jsonrpc":"2.0","id":1,"result":"provider"}');
+});
 const hosts: RpcHost[] = names.map((name, at) => rpcHost(name, `127.0.9.${at + 1}`, rpcPorts));
 
 const fires = (alert: string) =>
@@ -95,6 +108,8 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     await exporter?.stop();
     await gateway?.kill();
     await Promise.all(hosts.map((host) => host.kill()));
+    providers.closeAllConnections();
+    providers.close();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -160,6 +175,32 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     await nothingFires();
   });
 
+  test('messages of a WebSocket are over the limit', async () => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'who', params: [] });
+    const client = await openWebSocket(ports.websocket, { trusts: await readFile(certificate(), 'utf8') });
+    expect(client.status).toBe(101);
+    let [sends, answers] = [true, 0];
+    const flood = (async () => {
+      while (sends) {
+        for (let each = 0; each < limit; each += 1) client.say(body);
+        for (let each = 0; each < limit; ) {
+          const frame = await client.next();
+          if (!frame) throw new Error('the WebSocket has ended');
+          if (frame.isLast && frame.opcode < opcodes.close) each += 1;
+        }
+        answers += limit;
+        await sleep(100);
+      }
+    })();
+    await fires('GatewayLimitsHit gw-1').finally(() => {
+      sends = false;
+    });
+    await flood;
+    client.socket.destroy();
+    expect(answers).toBeGreaterThan(limit);
+    await nothingFires();
+  });
+
   test('RPC hosts close connections without an answer, also those of a client that keeps its own', async () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'who', params: [] };
     const trusts = await readFile(certificate(), 'utf8');
@@ -175,7 +216,8 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
       }
     };
     const asking = ask();
-    await until(async () => (await monitor.query('up')).length > 0, 'requests are counted');
+    const counted = 'rate(haproxy_backend_sessions_total{proxy="rpc_http"}[10s]) > 5';
+    await until(async () => (await monitor.query(counted)).length > 0, 'requests are counted', patience);
     expect(unanswered).toBe(0);
     for (const host of hosts) host.breaksOff = true;
     await fires('GatewayLosesRequests gw-1').finally(() => {
@@ -215,6 +257,33 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     expect(await monitor.firing()).not.toContain('GatewayDown gw-1');
     for (const name of names) await gateway.undrain(name);
     await nothingFires();
+  });
+
+  test('the RPC host for heavy methods is drained, and a provider answers them', async () => {
+    await new Promise<void>((resolve) => providers.listen(provider.port, provider.address, resolve));
+    await gateway.reload(await contextOf(['debug_*']));
+    const trusts = await readFile(certificate(), 'utf8');
+    const ask = async () => {
+      // Below the limit of a client.
+      await sleep(1000 / limit);
+      const body = { jsonrpc: '2.0', id: 1, method: 'debug_who', params: [] };
+      return JSON.parse((await get({ port: ports.http, body, trusts })).text).result;
+    };
+    expect(await ask()).toMatchObject({ host: 'rpc-2' });
+    await nothingFires();
+    await gateway.drain('rpc-2', 'new disks');
+    await until(async () => (await ask()) === 'provider', 'the provider answers');
+    let firing: readonly string[] = [];
+    const isUsed = async () => {
+      await ask();
+      firing = await monitor.firing();
+      return firing.includes('FallbackInUse gw-1');
+    };
+    await until(isUsed, 'FallbackInUse fires', patience);
+    expect(firing.filter((alert) => !/^BudgetBurns(Slowly)? /.test(alert))).toEqual(['FallbackInUse gw-1']);
+    await gateway.undrain('rpc-2');
+    await nothingFires();
+    await gateway.reload(await contextOf());
   });
 
   test('a gateway is killed', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as connectByTls } from 'node:tls';
 
 /** A frame of RFC 6455, without its mask. */
 export interface Frame {
@@ -103,7 +104,10 @@ export interface WebSocketClient {
 /** A mask as clients have it. */
 export const newMask = () => randomBytes(4);
 
-/** Opens a WebSocket at 127.0.0.1. `sent` goes with the handshake, before its answer. */
+/**
+ * Opens a WebSocket at 127.0.0.1. `sent` goes with the handshake, before its answer. With the
+ * certificate `trusts` it is by TLS.
+ */
 export async function openWebSocket(
   port: number,
   {
@@ -111,9 +115,12 @@ export async function openWebSocket(
     path = '/',
     headers = {} as Readonly<Record<string, string>>,
     sent = Buffer.alloc(0) as Buffer,
+    trusts = undefined as string | undefined,
   } = {},
 ): Promise<WebSocketClient> {
-  const socket = connect({ host: '127.0.0.1', port, localAddress: from });
+  const where = { host: '127.0.0.1', port, localAddress: from };
+  const socket =
+    trusts === undefined ? connect(where) : connectByTls({ ...where, ca: trusts, servername: 'rpc.example' });
   const frames: Frame[] = [];
   const waiting: ((frame: Frame | undefined) => void)[] = [];
   let ended = false;

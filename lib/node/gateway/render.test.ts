@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { accesses } from '../server/firewall.ts';
@@ -42,6 +44,19 @@ test('each RPC host is a server of both backends, with its own ports and an id b
     /^server rpc-1/,
   );
   expect(more[0]).toBe(http1);
+});
+
+test('the tables that the page of alerts names are there', async () => {
+  process.env.GATEWAY_KEY_OF_ALICE = 'a'.repeat(20);
+  const keys = { alice: { key: 'env:GATEWAY_KEY_OF_ALICE' } };
+  const [file] = gatewayFiles((await contexts([[['vars', 'gateway'], { keys }]]))('gw-1')).files;
+  const tables = [...String(file?.content).matchAll(/^backend (\w+)\n +stick-table/gm)].map(
+    ([, name]) => name,
+  );
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/alerts.md'), 'utf8');
+  const named = [...page.matchAll(/show table (\w+)|table `(\w+)`/g)].map(([, one, other]) => one ?? other);
+  expect(named).toEqual(['limits', 'clients', 'key_limits']);
+  expect(tables).toEqual(expect.arrayContaining(named));
 });
 
 test('the gateways know each other, and let nobody else in', async () => {

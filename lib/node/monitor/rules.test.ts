@@ -24,6 +24,7 @@ const on = 'instance="db-1",group="database"';
 const onRpc = 'instance="rpc-1",group="rpc"';
 const onGateway = 'instance="gw-1",group="gateway"';
 const onHttp = `${onGateway},proxy="rpc_http"`;
+const onFigures = `${onGateway},key="(none)"`;
 const onProbe = 'job="probe",instance="gw-1",group="gateway"';
 const onReplica = 'instance="replica-1",group="replica"';
 const onBackup = 'instance="backup-1",group="backup"';
@@ -77,23 +78,55 @@ const cases: readonly (readonly [
   [
     'GatewayLimitsHit',
     {
-      // Of 100 requests a second, 30 are refused by RPC hosts, and then 10 by the gateway, too.
-      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
-      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]:
+      // Of 100 answers a second, 30 are of RPC hosts that refuse, and then 10 of the gateway, too.
+      [`rpc_node_gateway_answers_total{${onFigures},class="usual",code="2xx"}`]: '0+1050x280',
+      [`rpc_node_gateway_answers_total{${onFigures},class="usual",code="4xx"}`]:
         '0+450x40 18000+600x80 66000+450x160',
-      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0+450x280',
-      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_websocket",code="4xx"}`]: '0x280',
+      [`rpc_node_gateway_refused_total{${onFigures},class="usual",reason="requests"}`]:
+        '0x40 0+150x80 12000x160',
+      [`rpc_node_gateway_refused_total{${onFigures},class="usual",reason="unjudged"}`]: '0+300x280',
+    },
+  ],
+  [
+    'GatewayLimitsHit',
+    {
+      // Of 100 messages of WebSockets a second, 10 are refused.
+      [`rpc_node_gateway_calls_total{${onFigures},class="websocket"}`]:
+        '0+1500x40 60000+1350x80 168000+1500x160',
+      [`rpc_node_gateway_refused_total{${onFigures},class="websocket",reason="message"}`]:
+        '0x40 0+150x80 12000x160',
+    },
+  ],
+  [
+    'FallbackInUse',
+    {
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="fallback",code="2xx"}`]:
+        '0x40 0+1x80 81x160',
     },
   ],
   [
     'GatewayLosesRequests',
     {
-      // Of 100 requests a second, 2 end because their client has gone, and then 2 without an answer, too.
+      // Of 100 requests a second, 2 then get no answer; 50 are on their way.
       [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
-      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="other"}`]:
-        '0+30x40 1200+60x80 6000+30x160',
       [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="5xx"}`]: '0x280',
-      [`haproxy_backend_client_aborts_total{${onGateway},proxy="rpc_http"}`]: '0+30x280',
+      [`haproxy_backend_sessions_total{${onHttp}}`]: '50+1500x280',
+      [`haproxy_backend_http_responses_total{${onHttp},code="2xx"}`]:
+        '0+1500x40 60000+1470x80 177600+1500x160',
+      [`haproxy_backend_current_sessions{${onHttp}}`]: '50x280',
+    },
+  ],
+  [
+    'GatewayLosesRequests',
+    {
+      // RPC hosts answer 2 of 100 requests a second with an error.
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+1500x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="5xx"}`]: '0x40 0+30x80 2400x160',
+      [`haproxy_backend_sessions_total{${onHttp}}`]: '0+1500x280',
+      [`haproxy_backend_http_responses_total{${onHttp},code="2xx"}`]:
+        '0+1500x40 60000+1470x80 177600+1500x160',
+      [`haproxy_backend_http_responses_total{${onHttp},code="5xx"}`]: '0x40 0+30x80 2400x160',
+      [`haproxy_backend_current_sessions{${onHttp}}`]: '0x280',
     },
   ],
   [
@@ -358,13 +391,30 @@ const silent: readonly (readonly [
   ],
   ['two failures', { [`probe_success{${onProbe}}`]: '1x39 0x1 1x220' }, [11, 29, 60]],
   [
-    'a few refused requests of few',
+    'a few refused requests of few, and of many messages',
     {
-      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+15x280',
-      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="4xx"}`]: '0+10x280',
-      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_http",code="4xx"}`]: '0x280',
+      [`rpc_node_gateway_answers_total{${onFigures},class="usual",code="4xx"}`]: '0+10x280',
+      [`rpc_node_gateway_refused_total{${onFigures},class="usual",reason="method"}`]: '0+10x280',
+      'rpc_node_gateway_calls_total{instance="gw-2",group="gateway",key="(none)",class="websocket"}':
+        '0+1500x280',
+      'rpc_node_gateway_refused_total{instance="gw-2",group="gateway",key="(none)",class="websocket",reason="message"}':
+        '0+70x280',
     },
     [20, 40, 60],
+  ],
+  [
+    'requests that take four minutes, and WebSockets that stay open',
+    {
+      [`haproxy_frontend_http_requests_total{${onGateway},proxy="rpc"}`]: '0+30x280',
+      [`haproxy_frontend_http_responses_total{${onGateway},proxy="rpc",code="5xx"}`]: '0x280',
+      [`haproxy_backend_sessions_total{${onHttp}}`]: '0+30x40 1330+30x240',
+      [`haproxy_backend_http_responses_total{${onHttp},code="2xx"}`]: '0+30x56 1810+30x224',
+      [`haproxy_backend_current_sessions{${onHttp}}`]: '0x40 100x15 0x224',
+      [`haproxy_backend_sessions_total{${onGateway},proxy="rpc_websocket"}`]: '0+15x280',
+      [`haproxy_backend_http_responses_total{${onGateway},proxy="rpc_websocket",code="1xx"}`]: '0x280',
+      [`haproxy_backend_current_sessions{${onGateway},proxy="rpc_websocket"}`]: '0+15x280',
+    },
+    [10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 30],
   ],
   [
     'five restarts while a server was set up',

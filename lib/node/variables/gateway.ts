@@ -65,8 +65,15 @@ const clients = z.strictObject({
   requests: types
     .whole(1, 1_000_000)
     .default(10_000)
-    .describe('Most requests of one client in a second: each one in a batch and in a WebSocket counts'),
-  batch: types.whole(1, 1_000_000).default(10_000).describe('Most requests in one batch'),
+    .describe(
+      'Most requests of one client in a second at one gateway: each one in a batch and in a WebSocket counts',
+    ),
+  batch: types
+    .whole(1, 1_000_000)
+    .default(10_000)
+    .describe(
+      'Most requests in one batch. `body` ends a batch sooner: by default at some 3000 short requests',
+    ),
   body: types
     .whole(220_000, 5_000_000)
     .default(220_000)
