@@ -379,6 +379,36 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     expect([...new Set(statuses)]).toEqual([200]);
   });
 
+  test('gateways with IPv6 addresses know each other, and give the monitor their metrics', async () => {
+    const own = { http: 28210, websocket: 28211, metrics: 28212, peers: 28213 };
+    const context = await contextOf([
+      [
+        ['groups', 'gateway'],
+        { 'gw-1': { address: '::1' }, 'gw-2': { address: '::1', port: 2222, vars: { gateway: own } } },
+      ],
+    ]);
+    gateway = await startGateway(context);
+    const host = context.hosts.find(({ name }) => name === 'gw-2');
+    if (!host) throw new Error('no gw-2');
+    const other = await startGateway({ ...context, host, vars: host.vars });
+    onTestFinished(() => other.kill());
+    for (const port of [ports.metrics, own.metrics])
+      expect((await get({ port, path: '/metrics', address: '::1', from: '::1' })).status).toBe(200);
+    let round = 0;
+    const knowEachOther = async () => {
+      round += 1;
+      const clients = Array.from({ length: 12 }, (_, at) => `127.0.${10 + round}.${at + 1}`);
+      const first = await Promise.all(clients.map(hostOf));
+      await sleep(500);
+      const hostsOf = clients.map(async (from) => {
+        const { text } = await get({ port: own.http, body: call('who'), from });
+        return JSON.parse(text).result.host;
+      });
+      return JSON.stringify(await Promise.all(hostsOf)) === JSON.stringify(first);
+    };
+    await until(knowEachOther, 'a client has its host by both', 30);
+  });
+
   describe('requests', () => {
     test('the address of the client is what the gateway saw, whatever the client says', async () => {
       gateway = await startGateway(await contextOf());
