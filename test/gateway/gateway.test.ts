@@ -468,6 +468,33 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
     });
 
+    test('a body that is sent in chunks is judged whole, whatever is in front of it', async () => {
+      gateway = await startGateway(await contextOf());
+      const fullHeaders = Object.fromEntries(
+        Array.from({ length: 80 }, (_, at) => [`x-${at}`, 'a'.repeat(395)]),
+      );
+      const longLine = { path: `/${'a'.repeat(2047)}`, method: 'M'.repeat(2048) };
+      const ask = async (way: object, length: number, text = JSON.stringify(call('who'))) => {
+        const body = text.padEnd(length);
+        const { status, text: said } = await get({ port: ports.http, body, chunk: 1000, ...way });
+        return [status, JSON.parse(said).error?.message];
+      };
+      const line = 'a method of HTTP or a web address of more than 2048 bytes';
+      for (const way of [{ path: `/${'a'.repeat(60_000)}` }, { method: 'M'.repeat(60_000) }])
+        expect(await ask(way, 400_000)).toEqual([414, line]);
+      expect(await ask({ ...longLine, headers: fullHeaders }, 400_000)).toEqual([
+        413,
+        'a body of more than 220000 bytes',
+      ]);
+      expect(hosts.flatMap(({ seen }) => seen).filter((head) => !head.startsWith('POST / '))).toEqual([]);
+      // The longest one is read to its end.
+      expect(await ask({ ...longLine, headers: fullHeaders }, 220_000, '{')).toEqual([
+        400,
+        'this is not a JSON-RPC request',
+      ]);
+      expect(await ask({ path: longLine.path }, 220_000)).toEqual([200, undefined]);
+    });
+
     test('each call counts, in batches and in chunks', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
       const body = JSON.stringify(Array.from({ length: 11 }, (_, id) => call('who', id)));

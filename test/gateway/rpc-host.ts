@@ -55,7 +55,8 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     seen: [],
     answered: 0,
     async start() {
-      const http = createServer(async (request, response) => {
+      // As much as the node's Go takes.
+      const http = createServer({ maxHeaderSize: 1024 * 1024 }, async (request, response) => {
         host.seen.push(headOf(request));
         if (request.method === 'OPTIONS') return void response.writeHead(204).end();
         const body = JSON.parse(await textOf(request)) as Call | Call[];

@@ -32,7 +32,8 @@ export interface GatewayFile {
 type Hosts = RenderContext['hosts'];
 
 /**
- * Of a buffer, beside the body: 32768 bytes of headers, and what HAProxy itself takes. Bytes.
+ * Of a buffer, beside the body: 32768 bytes of headers, 4096 of the request line, and what HAProxy
+ * itself takes. Bytes.
  */
 const roomForHeaders = 42_144;
 
