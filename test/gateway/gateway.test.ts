@@ -508,6 +508,27 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       );
     });
 
+    test.each<[string, object]>([
+      ['no JSON', { body: 'x' }],
+      ['too large a batch', { body: [call('who'), call('who'), call('who')] }],
+      ['too long a body', { body: 'x'.repeat(230_000) }],
+      [
+        'too long a body in chunks',
+        { body: 'x'.repeat(230_000), headers: { 'transfer-encoding': 'chunked' } },
+      ],
+      ['too many headers', { body: call('who'), headers: { 'x-a': 'a'.repeat(33_000) } }],
+      ['too long a line', { body: call('who'), path: `/${'a'.repeat(3000)}` }],
+    ])('what is refused counts as a request: %s', async (_, way) => {
+      gateway = await startGateway(
+        await contextOf([[['vars', 'gateway', 'clients'], { requests: 5, batch: 2 }]]),
+      );
+      const ask = async (how: object) => (await get({ port: ports.http, ...how })).status;
+      const refused = await Promise.all(Array.from({ length: 20 }, () => ask(way)));
+      expect(refused.every((status) => status >= 400 && status < 500)).toBe(true);
+      expect(await ask({ body: call('who') })).toBe(429);
+      expect(await ask({ body: call('who'), from: '127.0.8.2' })).toBe(200);
+    });
+
     test('without limits of the operator those of the node hold', async () => {
       gateway = await startGateway(await contextOf());
       const batch = Array.from({ length: 2500 }, (_, id) => ({ id, method: 'who' }));
