@@ -10,6 +10,7 @@ local plain_call, plain_batch = Map.new("plain-call.map", Map._reg), Map.new("pl
 local quote, comma, colon, backslash = 34, 44, 58, 92
 local open_list, close_list, open_object, close_object = 91, 93, 123, 125
 local longest_id = 128
+local longest_of_excess = 4096
 -- Go ends at 10,000.
 local deepest = 1000
 local escaped = { b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
@@ -270,9 +271,10 @@ local function exceeded(methods, count)
   end
 end
 
-local function within_rate(list, number, who, count)
-  if count(0, number, who.requests) <= who.requests then return list end
-  return refusal(list[1] and list, "requests", -32005, "more than %d requests in a second", who.requests)
+-- Counts calls of a client. Returns what refuses them where they are more than it may have, or nil.
+local function excess(list, number, who, count)
+  if count(0, number, who.requests) <= who.requests then return nil end
+  return select(2, refusal(list, "requests", -32005, "more than %d requests in a second", who.requests))
 end
 
 local function rules_of(key)
@@ -287,19 +289,29 @@ function calls.counter(txn)
   end
 end
 
+-- A long body of a client that is over its limit is not read, for reading is what takes time. Returns what refuses it, or nil.
+function calls.unread(length, key, count)
+  local who = rules_of(key)
+  if length <= longest_of_excess or count(0, 0, who.requests) <= who.requests then return nil end
+  return excess(nil, 1, who, count)
+end
+
 -- Judges a body. `count(index, number, most)` counts calls of the client, and returns how many they are in a second, with these.
 -- `key` is the name of the client's API key, if it has one. A monitor may ask for the newest block, whatever is offered. Returns the calls and their id, and whether one of them is heavy; or nil,
 -- and what refuses them: kind, code and message of the error, and id.
 function calls.judge(body, key, count, is_monitor)
+  local over = calls.unread(#body, key, count)
+  if over then return nil, over end
   local list, who = calls.plain(body) or calls.read(body), rules_of(key)
+  local too_many = list and #list > who.batch
+  -- What is refused is a request, too, and so is an empty batch.
+  over = excess(list, list and not too_many and math.max(1, #list) or 1, who, count)
+  if over then return nil, over end
   if not list then return refusal(nil, "unreadable", -32700, "this is not a JSON-RPC request") end
   list.id = id_of(list)
-  if #list > who.batch then
+  if too_many then
     return refusal(list, "batch", -32005, "a batch of more than %d requests", who.batch)
   end
-  -- An empty batch is a request, too.
-  local within, over = within_rate(list, math.max(1, #list), who, count)
-  if not within then return nil, over end
   local methods = methods_of(list)
   local method = forbidden(methods, who)
   if method and not (is_monitor and not list.is_batch and method == "eth_blockNumber") then
@@ -325,5 +337,7 @@ end
 
 -- A request without a body, such as that of a browser before its first call, counts as a call.
 function calls.without_body(key, count)
-  return within_rate({ id = "null", is_batch = true }, 1, rules_of(key), count)
+  local over = excess(nil, 1, rules_of(key), count)
+  if over then return nil, over end
+  return { id = "null", is_batch = true }
 end

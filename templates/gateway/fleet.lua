@@ -23,8 +23,8 @@ local idle_for = 61
 local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
--- Both backends have the same servers.
-local backends = { "rpc_http", "rpc_websocket" }
+-- By HTTP a host is in the first or the second one.
+local backends = { "rpc_http", "rpc_heavy", "rpc_websocket" }
 
 local hosts, by_id = {}, {}
 local judged = false
@@ -212,8 +212,7 @@ local function enact(host)
   else
     core.del_map(serving, host.id)
   end
-  for _, name in ipairs(backends) do
-    local server = core.backends[name].servers[host.name]
+  for name, server in pairs(host.servers) do
     if host.serving then
       server:set_ready()
     else
@@ -225,13 +224,23 @@ local function enact(host)
   core.log(host.serving and core.notice or core.warning, "RPC host " .. host.name .. " " .. what)
 end
 
-core.register_task(function()
-  for name, server in pairs(core.backends[backends[1]].servers) do
-    local address, port = server:get_addr():match("^(.*):(%d+)$")
-    local host = { name = name, address = address, port = tonumber(port), id = tostring(server:get_stats().sid), at = {} }
-    hosts[#hosts + 1], by_id[host.id] = host, host
+local function find_hosts()
+  local by_name = {}
+  for _, backend in ipairs(backends) do
+    for name, server in pairs(core.backends[backend] and core.backends[backend].servers or {}) do
+      if not by_name[name] then
+        local address, port = server:get_addr():match("^(.*):(%d+)$")
+        local host = { name = name, address = address, port = tonumber(port), id = tostring(server:get_stats().sid), at = {}, servers = {} }
+        hosts[#hosts + 1], by_id[host.id], by_name[name] = host, host, host
+      end
+      by_name[name].servers[backend] = server
+    end
   end
   table.sort(hosts, function(one, other) return one.name < other.name end)
+end
+
+core.register_task(function()
+  find_hosts()
   while true do
     local started = now()
     each(hosts, patience, function(host)
@@ -285,9 +294,7 @@ end
 -- Connections and requests that a host has now.
 local function sessions_of(host)
   local sessions = 0
-  for _, name in ipairs(backends) do
-    sessions = sessions + core.backends[name].servers[host.name]:get_stats().scur
-  end
+  for _, server in pairs(host.servers) do sessions = sessions + server:get_stats().scur end
   return sessions
 end
 
@@ -324,8 +331,9 @@ core.register_action("place", { "http-req" }, function(txn)
   while not judged and now() < limit do core.msleep(20) end
   local host = by_id[tostring(txn:get_var("txn.had"))]
   local floor = txn:get_var("txn.seen") or 0
-  -- HAProxy gives a number for a truth.
-  local heavy = txn:get_var("txn.heavy") ~= nil
+  -- HAProxy gives a number for a truth. A WebSocket is for usual methods, whatever its opening asks.
+  local lasts = txn:get_var("txn.lasts")
+  local heavy = not lasts and txn:get_var("txn.heavy") ~= nil
   if host and not is_for(host, heavy) then host = nil end
   -- In a process that ends the client may have got another host and its heights since, by the next process.
   local unsure = txn:get_var("txn.ends") and not (host and host.serving and now() - (host.came_back or 0) > idle_for)
@@ -334,7 +342,7 @@ core.register_action("place", { "http-req" }, function(txn)
     floor = host.forked and 0 or math.max(floor, host.height or 0)
     host = nil
   end
-  if txn:get_var("txn.lasts") then host = place_websocket(host, floor) end
+  if lasts then host = place_websocket(host, floor) end
   local went_back = false
   local keeps = host ~= nil
   while not host do

@@ -1,14 +1,18 @@
 -- Judges the messages of WebSockets: a filter of bytes, between the handshake and the node. Each thread has a Lua state of its own,
 -- because filters of the shared one race in HAProxy 2.6: two WebSockets that open at the same time crash it.
 --
--- A message passes as it came, once all of it is there and was judged. A refused one becomes a ping for the node. The pong comes back
--- where an answer would, between two frames, and becomes the error there.
+-- A message passes as it came, once all of it is there and was judged. A refused one becomes a ping for the node, unless one is on its way.
+-- The pong comes back between two frames, and errors that are due take its place.
 
 local unpack, pack = string.unpack, string.pack
 -- As many words of 8 bytes are read at once.
 local words = 32
 local layout = "<" .. ("i8"):rep(words)
 local most_fragments = 1024
+-- Of a client, in a second: the node answers each ping.
+local most_controls = 20
+-- Errors that the node's pong has not brought yet.
+local most_due = 1000
 local names = { text = 1, binary = 2, close = 8, ping = 9, pong = 10 }
 
 local Messages = { id = "messages" }
@@ -63,7 +67,7 @@ end
 
 function Messages:new()
   local cookie = pack("<I8", math.random(0, math.maxinteger))
-  return setmetatable({ cookie = cookie, parts = {}, held = 0, length = 0, errors = {}, due = {}, asked = 0, answered = 0 }, Messages)
+  return setmetatable({ cookie = cookie, parts = {}, held = 0, length = 0, due = {}, controls = 0 }, Messages)
 end
 
 function Messages:start_analyze(txn, channel)
@@ -91,24 +95,44 @@ function Messages:takes(found)
   return found.opcode == 0 and #self.parts > 0 or (found.opcode == names.text or found.opcode == names.binary) and #self.parts == 0
 end
 
--- Judges the message whose frames begin at an offset. Returns how many bytes of the channel it has then; nil where there is no room.
-function Messages:finish(txn, channel, start)
-  local texts = {}
+-- Whether this is one control frame too many.
+function Messages:is_flood()
+  local second = core.now().sec
+  if second ~= self.second then self.second, self.controls = second, 0 end
+  self.controls = self.controls + 1
+  return self.controls > most_controls
+end
+
+-- What refuses the message whose frames begin at an offset of the channel, or nil.
+function Messages:judge(txn, channel, start)
+  local key, count = txn:get_var("sess.key"), calls.counter(txn)
+  local refusal = calls.unread(self.length, key, count)
+  if refusal then return refusal end
+  local texts, list = {}, nil
   for place, part in ipairs(self.parts) do
     texts[place] = unmasked(part.length > 0 and channel:data(start + part.at, part.length) or "", part.mask)
   end
+  list, refusal = calls.judge_message(table.concat(texts), key, count)
+  -- An empty batch is a request, too.
+  for _ = 1, list and math.max(1, #list) or 0 do txn.f:sc_inc_gpc0(0) end
+  return refusal
+end
+
+-- Ends the message whose frames begin at an offset. Returns how many bytes of the channel it has then; nil where there is no room.
+function Messages:finish(txn, channel, start)
+  local refusal = self:judge(txn, channel, start)
   local mask, size = self.parts[1].mask, self.held
   self.parts, self.held, self.length = {}, 0, 0
-  local list, refusal = calls.judge_message(table.concat(texts), txn:get_var("sess.key"), calls.counter(txn))
-  if list then
-    -- An empty batch is a request, too.
-    for _ = 1, math.max(1, #list) do txn.f:sc_inc_gpc0(0) end
-    return size
-  end
+  if not refusal then return size end
   txn.f:sc_inc_gpc1(0)
-  self.asked = self.asked + 1
-  self.errors[self.asked] = string.format('{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"%s"}}', refusal.id,
-    refusal.code, refusal.message)
+  self.due[#self.due + 1] = string.format('{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"%s"}}', refusal.id, refusal.code,
+    refusal.message)
+  if #self.due > most_due then return nil end
+  if self.has_asked then
+    channel:remove(start, size)
+    return 0
+  end
+  self.has_asked = true
   local ping = frame(names.ping, self.cookie, mask)
   if channel:set(ping, start, size) < 0 then return nil end
   return #ping
@@ -127,7 +151,9 @@ function Messages:from_client(txn, channel)
     if not found then return start end
     if self.is_plain or not self:takes(found) then return ends_the_websocket(txn) end
     if channel:input() < start + self.held + found.size + found.length then return start end
-    if not found.is_control then
+    if found.is_control then
+      if self:is_flood() then return ends_the_websocket(txn) end
+    else
       self.parts[#self.parts + 1] = { at = self.held + found.size, length = found.length, mask = found.mask }
       self.length = self.length + found.length
     end
@@ -144,12 +170,13 @@ end
 
 -- Puts errors that are due between two messages of the node. Returns the place behind them.
 function Messages:give_errors(channel, at)
-  while self.due[1] and not self.in_message do
-    local text = frame(names.text, self.due[1])
-    if channel:insert(text, at) < 0 then return at end
-    table.remove(self.due, 1)
-    at = at + #text
+  if self.in_message or not self.due[1] then return at end
+  local left = {}
+  for _, text in ipairs(self.due) do
+    local error = frame(names.text, text)
+    if not left[1] and channel:insert(error, at) >= 0 then at = at + #error else left[#left + 1] = text end
   end
+  self.due = left
   return at
 end
 
@@ -172,15 +199,15 @@ function Messages:from_node(channel)
     local found = header(channel, at)
     if not found then return at end
     local whole = found.size + found.length
-    if found.opcode == names.pong and found.length == #self.cookie and self.answered < self.asked then
+    if found.opcode == names.pong and found.length == #self.cookie then
       if channel:input() < at + whole then return at end
       if channel:data(at + found.size, found.length) == self.cookie then
         channel:remove(at, whole)
-        self.answered = self.answered + 1
-        self.due[#self.due + 1], self.errors[self.answered] = self.errors[self.answered], nil
         whole = 0
       end
     end
+    -- A node may answer only the last one of several pings.
+    if found.opcode == names.pong then self.has_asked = false end
     if not found.is_control then self.in_message = not found.is_last end
     self.rest = whole
   end

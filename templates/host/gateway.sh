@@ -26,7 +26,9 @@ case ${1-} in
     ;;
   undrain) rm -f "$drained/$2" ;;
   cut)
-    for backend in rpc_http rpc_websocket; do command_of_haproxy "shutdown sessions server $backend/$2"; done
+    command_of_haproxy "show servers conn" | cut -d ' ' -f 1 |
+      grep -xF -e "rpc_http/$2" -e "rpc_heavy/$2" -e "rpc_websocket/$2" |
+      while read -r server; do command_of_haproxy "shutdown sessions server $server"; done
     ;;
   fleet) exec curl --silent --show-error --fail --max-time 3 "http://127.0.0.1:${2:?port}/fleet" ;;
   *)

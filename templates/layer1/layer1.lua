@@ -25,8 +25,8 @@ local most_failures, failures_within = 3, 10
 
 local providers, by_name = {}, {}
 local judged, used, due = false, nil, false
--- The newest block that the node was shown.
-local shown = 0
+-- The newest block that the node was shown, and the newest of the last round.
+local shown, newest = 0, 0
 
 local function log(level, words)
   core.log(level, "layer 1: " .. words)
@@ -256,6 +256,8 @@ local function round()
   disbelieve(without_faults())
   leave_behind(without_faults())
   compare(without_faults())
+  local top = best(without_faults())
+  if top > 0 then newest = top end
 end
 
 core.register_task(function()
@@ -368,10 +370,14 @@ core.register_action("look", { "http-res" }, function(txn, name)
   if status >= 500 then return count_failure(provider, "answers HTTP " .. status) end
   if method ~= "eth_blockNumber" and method ~= "eth_getBlockByNumber" then return end
   local height = quantity(body, method == "eth_blockNumber" and "result" or "number")
-  if height then
-    provider.height = math.max(provider.height or 0, height)
-    shown = math.max(shown, height)
+  if not height then return end
+  -- Far above all others it may be false, and requests to the others would wait for such a block. The next round finds out.
+  if height - math.max(newest, shown) > most_behind then
+    due = true
+    return
   end
+  provider.height = math.max(provider.height or 0, height)
+  shown = math.max(shown, height)
 end, 1)
 
 -- Which provider is used, and why others are out, as JSON.

@@ -379,6 +379,36 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     expect([...new Set(statuses)]).toEqual([200]);
   });
 
+  test('gateways with IPv6 addresses know each other, and give the monitor their metrics', async () => {
+    const own = { http: 28210, websocket: 28211, metrics: 28212, peers: 28213 };
+    const context = await contextOf([
+      [
+        ['groups', 'gateway'],
+        { 'gw-1': { address: '::1' }, 'gw-2': { address: '::1', port: 2222, vars: { gateway: own } } },
+      ],
+    ]);
+    gateway = await startGateway(context);
+    const host = context.hosts.find(({ name }) => name === 'gw-2');
+    if (!host) throw new Error('no gw-2');
+    const other = await startGateway({ ...context, host, vars: host.vars });
+    onTestFinished(() => other.kill());
+    for (const port of [ports.metrics, own.metrics])
+      expect((await get({ port, path: '/metrics', address: '::1', from: '::1' })).status).toBe(200);
+    let round = 0;
+    const knowEachOther = async () => {
+      round += 1;
+      const clients = Array.from({ length: 12 }, (_, at) => `127.0.${10 + round}.${at + 1}`);
+      const first = await Promise.all(clients.map(hostOf));
+      await sleep(500);
+      const hostsOf = clients.map(async (from) => {
+        const { text } = await get({ port: own.http, body: call('who'), from });
+        return JSON.parse(text).result.host;
+      });
+      return JSON.stringify(await Promise.all(hostsOf)) === JSON.stringify(first);
+    };
+    await until(knowEachOther, 'a client has its host by both', 30);
+  });
+
   describe('requests', () => {
     test('the address of the client is what the gateway saw, whatever the client says', async () => {
       gateway = await startGateway(await contextOf());
@@ -438,6 +468,33 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(hosts.reduce((sum, { answered }) => sum + answered, 0)).toBe(seen);
     });
 
+    test('a body that is sent in chunks is judged whole, whatever is in front of it', async () => {
+      gateway = await startGateway(await contextOf());
+      const fullHeaders = Object.fromEntries(
+        Array.from({ length: 80 }, (_, at) => [`x-${at}`, 'a'.repeat(395)]),
+      );
+      const longLine = { path: `/${'a'.repeat(2047)}`, method: 'M'.repeat(2048) };
+      const ask = async (way: object, length: number, text = JSON.stringify(call('who'))) => {
+        const body = text.padEnd(length);
+        const { status, text: said } = await get({ port: ports.http, body, chunk: 1000, ...way });
+        return [status, JSON.parse(said).error?.message];
+      };
+      const line = 'a method of HTTP or a web address of more than 2048 bytes';
+      for (const way of [{ path: `/${'a'.repeat(60_000)}` }, { method: 'M'.repeat(60_000) }])
+        expect(await ask(way, 400_000)).toEqual([414, line]);
+      expect(await ask({ ...longLine, headers: fullHeaders }, 400_000)).toEqual([
+        413,
+        'a body of more than 220000 bytes',
+      ]);
+      expect(hosts.flatMap(({ seen }) => seen).filter((head) => !head.startsWith('POST / '))).toEqual([]);
+      // The longest one is read to its end.
+      expect(await ask({ ...longLine, headers: fullHeaders }, 220_000, '{')).toEqual([
+        400,
+        'this is not a JSON-RPC request',
+      ]);
+      expect(await ask({ path: longLine.path }, 220_000)).toEqual([200, undefined]);
+    });
+
     test('each call counts, in batches and in chunks', async () => {
       gateway = await startGateway(await contextOf([[['vars', 'gateway', 'clients'], { requests: 10 }]]));
       const body = JSON.stringify(Array.from({ length: 11 }, (_, id) => call('who', id)));
@@ -449,6 +506,27 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       expect(await gateway.metrics()).toMatch(
         /haproxy_backend_http_responses_total\{proxy="refused_requests",code="4xx"\} 2\n/,
       );
+    });
+
+    test.each<[string, object]>([
+      ['no JSON', { body: 'x' }],
+      ['too large a batch', { body: [call('who'), call('who'), call('who')] }],
+      ['too long a body', { body: 'x'.repeat(230_000) }],
+      [
+        'too long a body in chunks',
+        { body: 'x'.repeat(230_000), headers: { 'transfer-encoding': 'chunked' } },
+      ],
+      ['too many headers', { body: call('who'), headers: { 'x-a': 'a'.repeat(33_000) } }],
+      ['too long a line', { body: call('who'), path: `/${'a'.repeat(3000)}` }],
+    ])('what is refused counts as a request: %s', async (_, way) => {
+      gateway = await startGateway(
+        await contextOf([[['vars', 'gateway', 'clients'], { requests: 5, batch: 2 }]]),
+      );
+      const ask = async (how: object) => (await get({ port: ports.http, ...how })).status;
+      const refused = await Promise.all(Array.from({ length: 20 }, () => ask(way)));
+      expect(refused.every((status) => status >= 400 && status < 500)).toBe(true);
+      expect(await ask({ body: call('who') })).toBe(429);
+      expect(await ask({ body: call('who'), from: '127.0.8.2' })).toBe(200);
     });
 
     test('without limits of the operator those of the node hold', async () => {

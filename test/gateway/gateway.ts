@@ -124,6 +124,8 @@ interface Request {
   readonly method?: string;
   /** Sent as JSON by POST; text as it is. */
   readonly body?: unknown;
+  /** Sends text in chunks of so many bytes, without its length in front. */
+  readonly chunk?: number;
   /** Address of the server. */
   readonly address?: string;
   /** Address of the client. */
@@ -145,6 +147,7 @@ export function get({
   path = '/',
   method,
   body,
+  chunk,
   from = '127.0.0.1',
   headers = {},
   trusts,
@@ -176,6 +179,9 @@ export function get({
         .on('error', reject)
         .on('end', () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }));
     });
-    sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    if (!chunk || text === undefined) return void sent.end(text);
+    for (let at = 0; at < text.length; at += chunk) sent.write(text.slice(at, at + chunk));
+    sent.end();
   });
 }

@@ -56,6 +56,15 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('API keys', () => {
     expect((await ask({ path: '/', headers: { 'x-api-key': '' } })).status).toBe(401);
   });
 
+  test('a request with an unknown key counts for its address', async () => {
+    await start({ keys: both, clients: { requests: 5 } });
+    const unknown = () => ask({ path: `/${nobody}` });
+    await Promise.all(Array.from({ length: 20 }, unknown));
+    expect((await ask({})).status).toBe(429);
+    expect((await ask({ path: `/${alice}` })).status).toBe(200);
+    expect((await ask({ from: '127.0.8.2' })).status).toBe(200);
+  });
+
   test('without a key nobody is let in where one is required', async () => {
     await start({ keys: both, key_required: true });
     expect((await ask({})).status).toBe(401);

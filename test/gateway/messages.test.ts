@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
@@ -121,9 +122,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('messages of WebSockets', () =
     for (let id = 0; id < 30; id += 1) client.say(call('who', id));
     const answers: unknown[] = [];
     while (answers.length < 30) answers.push(await answer(client));
+    const isRefused = (each: unknown) => JSON.stringify(each).includes('"error"');
+    const [refused, passed] = [answers.filter(isRefused), answers.filter((each) => !isRefused(each))];
     // The handshake is a request, too.
-    expect(answers.slice(0, 9)).toMatchObject(Array.from({ length: 9 }, (_, id) => result(id)));
-    const refused = answers.filter((each) => JSON.stringify(each).includes('"error"'));
+    expect(passed.slice(0, 9)).toMatchObject(Array.from({ length: 9 }, (_, id) => result(id)));
     expect(refused.length).toBeGreaterThan(5);
     expect(refused[0]).toEqual(tooMany(10, expect.any(Number)));
     expect(host.messages.length).toBe(30 - refused.length);
@@ -149,6 +151,74 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('messages of WebSockets', () =
     client.say(call('who'));
     expect(await answer(client)).toMatchObject(result(1));
     expect(host.messages).toEqual([call('who')]);
+  });
+
+  test.each(['x', `[${call('who', 1)},${call('who', 2)},${call('who', 3)}]`])(
+    'what is refused counts as a request: %s',
+    async (text) => {
+      await start({ requests: 5, batch: 2 });
+      const client = await open();
+      for (let round = 0; round < 20; round += 1) client.say(text);
+      let last: unknown;
+      for (let round = 0; round < 20; round += 1) last = await answer(client);
+      expect(last).toEqual(tooMany(5, null));
+      client.say(call('who', 7));
+      expect(await answer(client)).toEqual(tooMany(5, 7));
+    },
+  );
+
+  test('a long message of a client that is over its limit is not read', async () => {
+    await start({ requests: 3 });
+    const client = await open();
+    for (const length of [10, 200_000])
+      await until(async () => {
+        client.say(call('who', 7, ['x'.repeat(length)]));
+        const refused = (await answer(client)) as { error?: object };
+        expect([tooMany(3, null), tooMany(3, 7), result(7)]).toContainEqual(refused);
+        return JSON.stringify(refused) === JSON.stringify(tooMany(3, length > 5000 ? null : 7));
+      }, 'it is refused');
+  });
+
+  test('the node gets few pings for many refused messages, and each of them is answered', async () => {
+    await start({});
+    const client = await open();
+    for (let round = 0; round < 500; round += 1) client.say('x');
+    for (let round = 0; round < 500; round += 1)
+      expect(await answer(client)).toMatchObject({ error: { code: -32700 } });
+    expect(host.pings).toBeLessThan(100);
+    // Refused alone, with another ping on its way that the node answers in place of both.
+    host.ignoresPings = true;
+    const before = host.pings;
+    client.say('x');
+    await until(async () => host.pings > before, 'the node has a ping');
+    host.ignoresPings = false;
+    client.send(bytesOf(opcodes.ping, 'own', { mask: newMask() }));
+    expect(await answer(client)).toMatchObject({ error: { code: -32700 } });
+    client.say('x');
+    expect(await answer(client)).toMatchObject({ error: { code: -32700 } });
+  });
+
+  test('a WebSocket ends where more than 1000 refusals wait for a node that does not answer', async () => {
+    await start({});
+    const client = await open();
+    host.ignoresPings = true;
+    for (let round = 0; round < 1001; round += 1) client.say('x');
+    expect(await answer(client)).toBeUndefined();
+  });
+
+  test('more than 20 pings in a second end the WebSocket, and a few do not', async () => {
+    await start({});
+    const client = await open();
+    const ping = () => client.send(bytesOf(opcodes.ping, 'own', { mask: newMask() }));
+    for (let second = 0; second < 2; second += 1) {
+      for (let round = 0; round < 10; round += 1) ping();
+      for (let round = 0; round < 10; round += 1)
+        expect(await client.next()).toMatchObject({ opcode: opcodes.pong });
+      await sleep(1100);
+    }
+    for (let round = 0; round < 200; round += 1) ping();
+    expect(await answer(client)).toBeUndefined();
+    expect(host.pings).toBeLessThan(100);
   });
 
   test.each<[string, Buffer]>([

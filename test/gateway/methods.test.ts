@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayContext, ports, rpcPorts } from './fleet.ts';
 import { type Gateway, get, startGateway, until } from './gateway.ts';
@@ -168,5 +173,55 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
     await until(async () => (await gateway.fleet()).hosts.some(({ serves }) => !serves), 'rpc-3 is out', 60);
     expect(await ask(call('eth_getLogs'))).toMatchObject({ status: 503 });
     expect(await hostsOf('eth_call')).toEqual(usual);
+  });
+
+  test('while hosts end, those for heavy methods and the usual ones do not answer in place of each other', async () => {
+    await start({ heavy: ['debug_*'] }, { 'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } } });
+    const isIn = async (name: string) =>
+      (await gateway.fleet()).hosts.some(({ host, serves }) => host === name && serves);
+    const during = async (method: string, ending: readonly RpcHost[]) => {
+      await Promise.all(ending.map((host) => host.kill()));
+      const answers: ReturnType<typeof ask>[] = [];
+      const areOut = async () => {
+        answers.push(ask(call(method)));
+        return (await Promise.all(ending.map(({ name }) => isIn(name)))).every((is) => !is);
+      };
+      await until(areOut, 'they are out', 60);
+      return Promise.all(answers);
+    };
+    for (const [method, ending] of [
+      ['debug_x', hosts.slice(2)],
+      ['eth_call', hosts.slice(0, 2)],
+    ] as const) {
+      const answers = await during(method, ending);
+      expect(answers.length).toBeGreaterThan(3);
+      expect(answers.filter(({ result }) => result)).toEqual([]);
+      await Promise.all(ending.map((host) => host.start()));
+      const areBack = async () => (await Promise.all(hosts.map(({ name }) => isIn(name)))).every((is) => is);
+      await until(areBack, 'all serve', 60);
+    }
+  });
+
+  test('the program on the gateway cuts what a drained host for heavy methods still has', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-program-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const socket = join(folder, 'admin.sock');
+    const all = {
+      'rpc-1': { address: '127.0.7.1' },
+      'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } },
+    };
+    gateway = await startGateway(await gatewayContext(all, { methods: { heavy: ['debug_*'] } }), (text) =>
+      text.replace('global\n', `global\n    stats socket ${socket} level admin\n`),
+    );
+    const program = join(folder, 'gateway');
+    const text = await readFile('templates/host/gateway.sh', 'utf8');
+    await writeFile(program, text.replace('/run/haproxy/admin.sock', socket));
+    Object.assign(hosts[2] ?? {}, { slowMethod: 'debug_x', delay: 60_000 });
+    const waiting = ask(call('debug_x'));
+    await until(async () => hosts[2]?.answered === 1, 'rpc-3 has it');
+    const cut = (name: string) => promisify(execFile)('sh', [program, 'cut', name]);
+    expect((await cut('rpc-1')).stdout.trim()).toBe('');
+    expect((await cut('rpc-3')).stdout.trim()).toBe('');
+    expect((await waiting).status).toBe(502);
   });
 });

@@ -18,6 +18,10 @@ export interface RpcHost {
   slowMethod: string;
   /** Whether it closes the connection of each third request `who` without an answer. */
   breaksOff: boolean;
+  /** Whether pings of WebSockets get no answer. */
+  ignoresPings: boolean;
+  /** Pings of WebSockets that have come. */
+  pings: number;
   /** Messages of WebSockets, as they came. */
   readonly messages: string[];
   /** The head of each request, as it came. */
@@ -52,11 +56,14 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     delay: 0,
     slowMethod: 'slow',
     breaksOff: false,
+    ignoresPings: false,
+    pings: 0,
     messages: [],
     seen: [],
     answered: 0,
     async start() {
-      const http = createServer(async (request, response) => {
+      // As much as the node's Go takes.
+      const http = createServer({ maxHeaderSize: 1024 * 1024 }, async (request, response) => {
         host.seen.push(headOf(request));
         if (request.method === 'OPTIONS') return void response.writeHead(204).end();
         const body = JSON.parse(await textOf(request)) as Call | Call[];
@@ -92,7 +99,8 @@ function serveMessages(host: RpcHost, request: IncomingMessage, socket: Duplex):
   readAllFrames(socket, ({ isLast, opcode, content }) => {
     if (opcode === opcodes.close) return void socket.end(bytesOf(opcodes.close, content));
     if (opcode === opcodes.ping) {
-      turn = turn.then(() => void socket.write(bytesOf(opcodes.pong, content)));
+      host.pings += 1;
+      if (!host.ignoresPings) turn = turn.then(() => void socket.write(bytesOf(opcodes.pong, content)));
     }
     if (opcode >= opcodes.close) return;
     parts.push(content);

@@ -50,6 +50,7 @@ export function keyRules(gateway: Pick<Gateway, 'keys' | 'key_required'>, counte
       .join('\n'),
     key_refusal: [
       'backend refused_key',
+      '    http-request sc-inc-gpc(0,2)',
       `    http-request return status 401 hdr access-control-allow-origin "*" content-type application/json string '${error}'`,
       '',
     ].join('\n'),

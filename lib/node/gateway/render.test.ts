@@ -29,7 +29,7 @@ async function lines(changes: Changes, pattern: RegExp, name = 'gw-1'): Promise<
     .filter((line) => pattern.test(line));
 }
 
-test('each RPC host is a server of both backends, with its own ports and an id by its name', async () => {
+test('each RPC host is a server by HTTP and by WebSocket, with its own ports and an id by its name', async () => {
   const changes: Changes = [[['groups', 'rpc', 'rpc-2', 'vars'], { ports: { rpc_http: 18123 } }]];
   const [http1, http2, filter1, , websocket1] = await lines(changes, /^server rpc/);
   expect(http1).toMatch(/^server rpc-1 172\.30\.77\.12:8123 id \d+$/);
@@ -57,6 +57,26 @@ test('the tables that the page of alerts names are there', async () => {
   const named = [...page.matchAll(/show table (\w+)|table `(\w+)`/g)].map(([, one, other]) => one ?? other);
   expect(named).toEqual(['limits', 'clients', 'key_limits']);
   expect(tables).toEqual(expect.arrayContaining(named));
+});
+
+test('a host for heavy methods is in a backend of its own, and gets no WebSocket', async () => {
+  const changes: Changes = [
+    [['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }],
+    [['vars', 'gateway'], { least_serving: 0, methods: { heavy: ['debug_*'] } }],
+  ];
+  const found = await lines(changes, /^(server rpc|backend rpc|listen messages|use_backend rpc)/);
+  expect(found.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
+    'use_backend rpc_websocket',
+    'use_backend rpc_heavy',
+    'backend rpc_http',
+    'server rpc-1',
+    'backend rpc_heavy',
+    'server rpc-2',
+    'backend rpc_websocket',
+    'server rpc-1',
+    'listen messages',
+    'server rpc-1',
+  ]);
 });
 
 test('the gateways know each other, and let nobody else in', async () => {

@@ -32,7 +32,8 @@ export interface GatewayFile {
 type Hosts = RenderContext['hosts'];
 
 /**
- * Of a buffer, beside the body: 32768 bytes of headers, and what HAProxy itself takes. Bytes.
+ * Of a buffer, beside the body: 32768 bytes of headers, 4096 of the request line, and what HAProxy
+ * itself takes. Bytes.
  */
 const roomForHeaders = 42_144;
 
@@ -184,16 +185,29 @@ function clientValues(gateway: Variables['gateway'], rpc: Hosts): Readonly<Recor
 
 /** The RPC hosts, in each place that names them. */
 function serversOf(rpc: Hosts, keyOption: string): Readonly<Record<string, string>> {
+  const ids = idsOf(rpc);
+  const usual = rpc.filter(({ vars }) => vars.methods !== 'heavy');
+  const forHeavy = rpc.filter(({ vars }) => vars.methods === 'heavy');
+  const lines = (of: Hosts, addressWith: (host: Hosts[number]) => string) =>
+    indented(
+      4,
+      of.map((host) => `server ${host.name} ${addressWith(host)} id ${ids.get(host.name)}`),
+    );
   const byFilter = ({ name }: Hosts[number]) => `${messageSocket('', name)} send-proxy-v2${keyOption}`;
-  const binds = rpc.map(({ name }) => {
+  const binds = usual.map(({ name }) => {
     const address = messageSocket(chroot, name);
     return `bind ${address} name ${name} accept-proxy mode 600 user haproxy`;
   });
+  const heights = haproxyTemplate('gateway/heights.cfg').trimEnd();
+  const heavy = { heights, servers: lines(forHeavy, addressOf('rpc_http')) };
   return {
-    http_servers: indented(4, serverLines(rpc, addressOf('rpc_http'))),
-    websocket_servers: indented(4, serverLines(rpc, byFilter)),
+    heights,
+    http_servers: lines(usual, addressOf('rpc_http')),
+    heavy: forHeavy.length > 0 ? filledTemplate('gateway/heavy.cfg', heavy) : '',
+    heavy_use: forHeavy.length > 0 ? '    use_backend rpc_heavy if { var(txn.heavy) -m found }' : '',
+    websocket_servers: lines(usual, byFilter),
     message_binds: indented(4, binds),
-    message_servers: indented(4, serverLines(rpc, addressOf('rpc_websocket'))),
+    message_servers: lines(usual, addressOf('rpc_websocket')),
   };
 }
 
@@ -201,9 +215,9 @@ function serversOf(rpc: Hosts, keyOption: string): Readonly<Record<string, strin
  * Ids are by the name: a host that is added does not change those of the others, which the
  * clients' table refers to.
  */
-function serverLines(rpc: Hosts, addressWith: (host: Hosts[number]) => string): string[] {
+function idsOf(rpc: Hosts): ReadonlyMap<string, number> {
   const taken = new Set<number>();
-  const byName = new Map(
+  return new Map(
     rpc
       .map(({ name }) => name)
       .toSorted()
@@ -214,7 +228,6 @@ function serverLines(rpc: Hosts, addressWith: (host: Hosts[number]) => string): 
         return [name, id];
       }),
   );
-  return rpc.map((host) => `server ${host.name} ${addressWith(host)} id ${byName.get(host.name)}`);
 }
 
 function addressOf(port: keyof Variables['ports']) {

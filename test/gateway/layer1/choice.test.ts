@@ -111,6 +111,19 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('layer 1 by several providers'
     expect(await used()).toBe(0);
   });
 
+  test('a height that the used one says, and has no block for, makes no request to the others wait', async () => {
+    const { of, used, ask } = await start();
+    first.claims = 20_000;
+    expect((await ask('eth_blockNumber')).body.result).toBe('0x4e20');
+    await until(async () => (await used()) === 1, 'the second one is used');
+    expect((await of(0)).reason).toBe('says that it is at block 20000, and does not have it');
+    const started = performance.now();
+    expect(await who()).toBe(28_602);
+    expect(performance.now() - started).toBeLessThan(5000);
+    second.height += 5;
+    expect((await ask('eth_blockNumber')).body.result).toBe('0x2715');
+  });
+
   test.each([
     ['HTTP 429', 429, 'slow down', 'limits requests (HTTP 429)'],
     [
