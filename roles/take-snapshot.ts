@@ -2,8 +2,8 @@ import { role } from '../lib/engine/resource/role.ts';
 import { backupPrograms, recoveryConf, recoveryProgram } from '../lib/node/backup/programs.ts';
 import { recoverySettings } from '../lib/node/backup/settings.ts';
 import { askedFolder } from '../lib/node/snapshot/asked-folder.ts';
-import { physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
-import { snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
+import { physicalIsWanted, physicalSnapshotIsTaken } from '../lib/node/snapshot/physical-taken.ts';
+import { archivesAreWanted, snapshotIsTaken } from '../lib/node/snapshot/taken.ts';
 import { snapshotIsUploaded } from '../lib/node/snapshot/uploaded.ts';
 import { isOfStorage } from '../lib/node/variables/s3.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -21,10 +21,13 @@ export default role<Variables>('take-snapshot', (context) => {
     settings: recoveryConf,
     files: [...backupPrograms(), recoverySettings(context)],
   };
+  const isPhysical = context.given.physical !== undefined;
   const take = (own: string, before?: string) =>
-    context.given.physical === undefined
-      ? snapshotIsTaken(context, own, before)
-      : physicalSnapshotIsTaken(context, own, recovery, before);
+    isPhysical
+      ? physicalSnapshotIsTaken(context, own, recovery, before)
+      : snapshotIsTaken(context, own, before);
   const { s3 } = context.vars.snapshot;
-  return s3 && isOfStorage(folder) ? snapshotIsUploaded(context, s3, folder, take) : take(folder);
+  if (!s3 || !isOfStorage(folder)) return take(folder);
+  const isWanted = isPhysical ? physicalIsWanted(context) : archivesAreWanted(context);
+  return snapshotIsUploaded(context, s3, folder, { take, isWanted });
 });

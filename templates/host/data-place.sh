@@ -27,8 +27,8 @@ remove_pieces() {
   rm -rf "$1/pieces"
 }
 
-# Removes the copy in the folder $1, whatever has made it.
-remove_copy() { remove_pieces "$1" && rm -rf "$1"; }
+# Removes the copy in the folder $1, whatever has made it. Notes of what it holds go first: the removal may be ended at any moment.
+remove_copy() { remove_pieces "$1" && rm -rf "$1/of" "$1/lists" "$1/whole" && rm -rf "$1"; }
 
 # Makes the whole copy the data directory $1. Its file $2 marks the directory as whole, so it is moved last.
 put_in_place() {

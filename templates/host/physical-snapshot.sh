@@ -228,6 +228,14 @@ send_snapshot() {
 # Whether the snapshot is of a copy that was started by itself.
 is_started_alone() { [ "$PUBLISH" = true ] || [ "$SOURCE" = repository ]; }
 
+# Sets $image to the name of an image with its digest, by which it can be pulled; to its id where it is of no registry. A snapshot for others
+# does not say which registry this deployment uses.
+name_image() {
+  image=$(docker image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}{{.Id}}' "$1" 2>/dev/null | head -n 1)
+  [ "$PUBLISH" != true ] || image=${image##*/}
+  [ -n "$image" ]
+}
+
 # What can be known of the running server before it is copied.
 ask_server() {
   end_sessions || fail 'state-db does not answer'
@@ -236,7 +244,8 @@ ask_server() {
   link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
   [ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
   size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
-  image=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
+  own=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
+  name_image "$own" || fail 'the image of state-db is not there'
 }
 
 # What can be known of the repository before it is recovered.
@@ -245,7 +254,7 @@ ask_repository() {
   [ -n "$newest" ] || fail "$REPOSITORY has no whole base backup yet"
   # Of what the server sent: the backup may be compressed.
   size=$(grep -o '"Size": [0-9]*' "$(dirname "$newest")/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
-  image=$(docker image inspect --format '{{.Id}}' "$IMAGE" 2>/dev/null) || fail "image $IMAGE is not there"
+  name_image "$IMAGE" || fail "image $IMAGE is not there"
 }
 
 # The log of the time of the copy is kept by a slot of this session: it ends with it, whatever ends this script.

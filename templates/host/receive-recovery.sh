@@ -29,8 +29,11 @@ nothing_runs() {
 nothing_runs
 if ! is_half_placed "$DATA" rpc-node-recovered; then
   copy=$(place_of_copy "$DATA")
-  # Of a snapshot whose unpacking was killed.
-  remove_pieces "$copy" || fail "$copy/pieces cannot be removed"
+  # Of a snapshot whose unpacking was killed: its files are others, and of another user.
+  if [ -e "$copy/of" ]; then
+    docker rm --force --volumes rpc-node-unpack >/dev/null 2>&1
+    remove_copy "$copy" || fail "$copy cannot be removed"
+  fi
   mkdir -p "$copy"
   take "$SOURCE/rpc-node-recovered" "$copy/" || fail "the backup host does not offer a recovery at $SOURCE"
   [ "$(cat "$copy/rpc-node-recovered")" = "$TIME" ] || fail 'the backup host offers a recovery to another time'

@@ -59,9 +59,10 @@ unpack_offer() {
   mkdir -p "$1/lists.new" && take "$SOURCE/lists/" "$1/lists.new/" || return
   # What was written before a crash of the machine may not be on its disk, whatever is marked as done.
   cp /proc/sys/kernel/random/boot_id "$1/lists.new/boot" || return
-  if ! cmp -s "$1/lists/items" "$1/lists.new/items" || ! cmp -s "$1/lists/settings" "$1/lists.new/settings" ||
+  # The files may be in their place already, and only the notes of them here.
+  if [ ! -d "$1/data" ] || ! cmp -s "$1/lists/items" "$1/lists.new/items" || ! cmp -s "$1/lists/settings" "$1/lists.new/settings" ||
     ! cmp -s "$1/lists/boot" "$1/lists.new/boot"; then
-    rm -rf "$1/data" "$1/done" "$1/lists"
+    rm -rf "$1/lists" "$1/done" "$1/data"
     mv "$1/lists.new" "$1/lists" || return
   fi
   rm -rf "$1/lists.new" "$1/held" "$1/failed"

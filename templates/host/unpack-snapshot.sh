@@ -93,14 +93,14 @@ sha256_of() {
   if command -v openssl >/dev/null; then openssl dgst -sha256 -r "$1"; else sha256sum <"$1"; fi | cut -d' ' -f1
 }
 
-# Again and again, what is unpacked is written to the disk, which would wait for the end otherwise: a machine that fails loses a moment of work.
-keep_unpacked() {
-  while sleep 5; do
-    unpacked=$(ls "$copy/done")
-    sync -f "$copy" || continue
-    for each in $unpacked; do mv "$copy/done/$each" "$copy/kept/$each"; done
-  done
+# Writes to the disk what is unpacked, and notes that. It may be ended at any moment.
+keep() {
+  unpacked=$(ls "$copy/done") && sync -f "$copy" || return
+  for each in $unpacked; do touch "$copy/kept/$each" && rm -f "$copy/done/$each" || return; done
 }
+
+# Again and again: the disk would wait for the end otherwise, and a machine that fails loses a moment of work.
+keep_unpacked() { while sleep 5; do keep; done; }
 
 # A file system in memory for the pieces, if they take at most a quarter of what is available. Without it they are on the disk.
 pieces_in_memory() {
@@ -151,8 +151,9 @@ fi
 [ -z "$(held_in "$DATA")" ] || fail "$DATA holds data"
 docker rm --force --volumes "$container" >/dev/null 2>&1
 remove_pieces "$copy"
-if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ]; then
-  rm -rf "$copy"
+# A recovery, or a copy that got into its place, may have left notes without the files that they are of.
+if [ "$(cat "$copy/of" 2>/dev/null)" != "$MANIFEST" ] || [ ! -d "$copy/data" ] || [ -e "$copy/lists" ]; then
+  remove_copy "$copy" || fail "$copy cannot be removed"
 fi
 start=$(cat /proc/sys/kernel/random/boot_id)
 [ "$(cat "$copy/start" 2>/dev/null)" = "$start" ] || rm -rf "$copy/done"
@@ -186,6 +187,8 @@ for each in $running; do wait "$each" || whole=no; done
 [ "$whole" = yes ] || exit 1
 kill "$keeper"
 remove_pieces "$copy"
+# From here on a server changes the files. No piece may be unpacked over them, also after a power failure: the notes have to be on the disk.
+keep && sync -f "$copy" || fail "what is unpacked cannot be written to the disk of $copy"
 
 echo 'all pieces are unpacked'
 start_copy

@@ -53,6 +53,11 @@ send_parts() {
 # Sends a file. Arguments: file, SHA-256, bytes
 send_file() {
   if [ "$(stored "$1")" = "$2 $3" ]; then return 0; fi
+  # What the storage gets is the only copy in the end.
+  found=$(sha256sum "$FOLDER/$1" | cut -d' ' -f1)
+  [ -n "$found" ] || fail "$FOLDER/$1 cannot be read"
+  [ "$found" = "$2" ] ||
+    fail "$FOLDER/$1 has changed since the snapshot was taken: SHA-256 $found, wanted $2. Remove $FOLDER, and take the snapshot into another folder"
   rm -rf "$work"/part-* "$work/failed"
   # shellcheck disable=SC2153 # a setting
   size=$PART

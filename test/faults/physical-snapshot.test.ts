@@ -11,17 +11,38 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Secret } from '../../lib/engine/secret/secret.ts';
+import type { Storage } from '../../lib/node/variables/s3.ts';
+import { installMissing } from '../install-missing.ts';
 import type { Served } from '../kinds/faulty-file-server.ts';
 import { foreignPiece } from '../kinds/foreign-piece.ts';
 import { type SnapshotBench, snapshotBench } from '../kinds/physical-bench.ts';
+import { getStorageServer, startStorage } from '../storage-server.ts';
 import { measured } from './measured.ts';
 
 // Faults of physical snapshots, with real servers of PostgreSQL 15.
 
-const { bench, content, serve, unpack, middlePiece, middle, expectWhole } = snapshotBench();
+const { bench, content, serve, unpack, unpackStored, middlePiece, middle, expectWhole } = snapshotBench();
 
 const whole = (folder: string) => existsSync(join(folder, 'manifest.json'));
+
+/** The copy on its way to the data directory. */
+const copy = () => `${bench.data}.rpc-node-copy`;
+
+/**
+ * A program of the host goes before the real one.
+ *
+ * @returns removes it
+ */
+function standIn(name: string, script: string): () => void {
+  const path = join(bench.shop.base, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return () => rmSync(path);
+}
+
+/** A host that does not wait between two attempts. */
+const withoutPauses = () => standIn('sleep', 'exec /usr/bin/sleep 0.01');
 
 /** A docker that kills the whole run at its command of some number. */
 function killedAtCommands() {
@@ -141,6 +162,58 @@ describe('A physical snapshot: a run is killed', () => {
   });
 });
 
+describe('A physical snapshot: something else happens after a run that was killed', () => {
+  /** Kills a run when the server of the copy has started. */
+  async function killedLate(): Promise<void> {
+    const first = unpack();
+    await first.says(/all pieces are unpacked/);
+    while (!existsSync(join(copy(), 'data/postmaster.pid'))) await delay(5);
+    first.kill('SIGKILL');
+    await first.ended;
+    bench.shop.stopContainers();
+  }
+  const fetched = () => bench.manifest.pieces.map(({ file }) => bench.server.asked(`/s/${file}`).length);
+  const once = () => bench.manifest.pieces.map(() => 1);
+
+  test('the machine restarts: no piece is unpacked over files that a server has changed', async () => {
+    const notes = join(bench.shop.base, 'synced');
+    const endNotes = standIn('sync', `ls "$2/done" | wc -l >>${notes}\nexec /usr/bin/sync "$@"`);
+    await killedLate();
+    endNotes();
+    // The notes were on the disk before the server started.
+    expect(readFileSync(notes, 'utf8').trim().split('\n').at(-1)).toBe('0');
+    const end = standIn('cat', 'case "$*" in */boot_id) echo another ;; *) exec /usr/bin/cat "$@" ;; esac');
+    const { said } = await unpack().ended;
+    end();
+    expect(said).toContain('the snapshot is in its place');
+    expect(fetched()).toEqual(once());
+    await expectWhole();
+  });
+
+  test('a recovery begins at the same place: no piece counts whose files it has removed', async () => {
+    await killedLate();
+    for (const { file } of bench.manifest.pieces)
+      writeFileSync(join(copy(), 'kept', String(Number(/\d+/.exec(file)?.[0]) + 1)), '');
+    // As the version before did it.
+    for (const name of ['data', 'done']) rmSync(join(copy(), name), { recursive: true });
+    for (const name of ['data', 'lists']) mkdirSync(join(copy(), name));
+    const { said } = await unpack().ended;
+    expect(said).toContain('the snapshot is in its place');
+    await expectWhole();
+  });
+
+  test('the database is removed, and what was killed had just put it into its place: all is fetched again', async () => {
+    const end = standIn('mv', '/usr/bin/mv "$@"; case "$1" in *copy/data) kill -KILL 0 ;; esac');
+    expect((await unpack().ended).code).toBe(null);
+    end();
+    bench.shop.stopContainers();
+    expect(existsSync(join(bench.data, 'PG_VERSION'))).toBe(true);
+    rmSync(bench.data, { recursive: true });
+    expect((await unpack().ended).said).toContain('the snapshot is in its place');
+    await expectWhole();
+  });
+});
+
 describe('A physical snapshot: a server of pieces goes wrong', () => {
   test.each<[string, () => void, RegExp]>([
     [
@@ -158,13 +231,14 @@ describe('A physical snapshot: a server of pieces goes wrong', () => {
       /is corrupted, or not the piece that the manifest names: SHA-256 [0-9a-f]{64}, wanted/,
     ],
     ['a missing piece', () => serve(middle(), { failing: { status: 404, times: 9 } }), /answers 404/],
+    ['a forbidden piece', () => serve(middle(), { failing: { status: 403, times: 9 } }), /answers 403/],
   ])('%s: named, nothing is in the data directory, and the next run ends it', async (_, breaks, words) => {
     breaks();
     const { code, said } = await unpack().ended;
     expect([code, said]).toEqual([1, expect.stringMatching(words)]);
     expect(existsSync(bench.data)).toBe(false);
     expect(existsSync(join(bench.shop.base, 'passwords'))).toBe(false);
-    expect(existsSync(`${bench.data}.rpc-node-copy/pieces`)).toBe(false);
+    expect(existsSync(join(copy(), 'pieces'))).toBe(false);
     serve(middle());
     expect((await unpack().ended).code).toBe(0);
     await expectWhole();
@@ -190,12 +264,28 @@ describe('A physical snapshot: a server of pieces goes wrong', () => {
 
   test('one that sends a few bytes each second is given up', async () => {
     bench.shop.impatient();
-    const sleep = join(bench.shop.base, 'sleep');
-    writeFileSync(sleep, '#!/bin/sh\nexec /usr/bin/sleep 0.01\n', { mode: 0o755 });
+    const end = withoutPauses();
     serve(middle(), { rate: 1000 });
     const { code, said } = await unpack().ended;
-    rmSync(sleep);
+    end();
     expect([code, said]).toEqual([1, expect.stringMatching(/breaks off at \d+ of \d+ bytes: .*too slow/)]);
+  });
+
+  test('one that stays busy is given up', async () => {
+    const end = withoutPauses();
+    serve(middle(), { failing: { status: 503, times: 1000 } });
+    const { code, said } = await unpack().ended;
+    end();
+    expect([code, said]).toEqual([1, expect.stringMatching(/breaks off at 0 of \d+ bytes: .*\(HTTP 503\)/)]);
+    expect(bench.server.asked(`/s/${middle()}`)).toHaveLength(10);
+  });
+
+  test('one without ranges that resets connections: the piece starts over', async () => {
+    bench.shop.impatient();
+    serve(middle(), { withoutRanges: true, breaking: { times: 2, how: 'reset' } });
+    const { code, said } = await unpack().ended;
+    expect([code, said]).toEqual([0, expect.stringContaining('the snapshot is in its place')]);
+    await expectWhole();
   });
 
   test.each<[string, Partial<Served>]>([
@@ -209,6 +299,77 @@ describe('A physical snapshot: a server of pieces goes wrong', () => {
     expect([code, said]).toEqual([0, expect.stringContaining('the snapshot is in its place')]);
     await expectWhole();
   });
+});
+
+describe('A physical snapshot: a storage of pieces goes wrong', () => {
+  let server: Awaited<ReturnType<typeof startStorage>>;
+
+  beforeAll(async () => {
+    installMissing([['/usr/bin/faketime', 'faketime']]);
+    getStorageServer();
+    server = await startStorage();
+    execFileSync('cp', ['-r', bench.taken, join(server.bucket, 'today')]);
+  });
+  afterAll(() => server.remove());
+
+  /** Shifts the clock of curl, and of what says how far it is off. */
+  function shiftClock() {
+    const ends = ['curl', 'date'].map((program) =>
+      standIn(program, `exec /usr/bin/faketime -f -40m /usr/bin/${program} "$@"`),
+    );
+    return () => ends.forEach((end) => void end());
+  }
+
+  function moveBucket() {
+    renameSync(server.bucket, `${server.bucket}-away`);
+    return () => renameSync(`${server.bucket}-away`, server.bucket);
+  }
+
+  async function stop() {
+    const end = withoutPauses();
+    await server.stop();
+    return async () => {
+      end();
+      await server.start();
+    };
+  }
+
+  const nothing = () => () => {};
+
+  test.each<[string, () => (() => unknown) | Promise<() => unknown>, Partial<Storage>, RegExp]>([
+    [
+      'an unknown access key',
+      nothing,
+      { access_key: new Secret('AKIAOTHER') },
+      /the storage does not know the access key: correct snapshot\.s3\.access_key/,
+    ],
+    [
+      'another secret key',
+      nothing,
+      { secret_key: new Secret('another') },
+      /the secret key is not that of the access key: correct snapshot\.s3\.secret_key/,
+    ],
+    [
+      'a clock that is off',
+      shiftClock,
+      {},
+      /the clock of \S+ is (39|40) minutes behind that of the storage, which then accepts no signature/,
+    ],
+    ['a bucket that is away', moveBucket, {}, /there is no such bucket: correct its name, or make it/],
+    ['a storage that is away', stop, {}, /breaks off at 0 of \d+ bytes: Failed to connect .*\(HTTP 000\)/],
+  ])(
+    '%s: named, nothing is in the data directory, and the next run ends it',
+    async (_, breaks, own, words) => {
+      const mend = await breaks();
+      const { code, said } = await unpackStored(server.storage(own)).ended;
+      await mend();
+      expect([code, said]).toEqual([1, expect.stringMatching(words)]);
+      const left = [bench.data, join(bench.shop.base, 'keys'), join(copy(), 'pieces')];
+      expect(left.map((path) => existsSync(path))).toEqual([false, false, false]);
+      expect((await unpackStored(server.storage()).ended).code).toBe(0);
+      await expectWhole();
+    },
+  );
 });
 
 describe('A physical snapshot: the host goes wrong', () => {

@@ -27,10 +27,11 @@ import {
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
 import { standInFor } from '../../lib/engine/host/testing/local-connection.ts';
 import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
-import { describeVerdict } from '../../lib/engine/resource/resource.ts';
+import { describeVerdict, ok, refused } from '../../lib/engine/resource/resource.ts';
 import { thisMachine } from '../../lib/engine/resource/testing/this-machine.ts';
 import { Secret } from '../../lib/engine/secret/secret.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
+import type { JudgeManifest } from '../../lib/node/snapshot/judge-manifest.ts';
 import { archivesFit } from '../../lib/node/snapshot/snapshot.ts';
 import { snapshotIsUploaded } from '../../lib/node/snapshot/uploaded.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
@@ -80,9 +81,13 @@ async function archivesAre(s3: Storage, name = 's3://snapshots/today/state.sql.t
 }
 
 /** What a snapshot into a storage says before it is taken. */
-async function targetIs(s3: Storage, target = 's3://snapshots/new'): Promise<string> {
+async function targetIs(
+  s3: Storage,
+  target = 's3://snapshots/new',
+  isWanted: JudgeManifest = () => ok,
+): Promise<string> {
   const vars = { paths: { data: folder }, snapshot: { connections: 1 } } as Variables;
-  const [, free] = snapshotIsUploaded({ vars }, s3, target, () => []);
+  const [, free] = snapshotIsUploaded({ vars }, s3, target, { take: () => [], isWanted });
   if (!free) throw new Error('nothing is asked');
   return describeVerdict(await free.check(await thisMachine()));
 }
@@ -235,12 +240,27 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
   test('a folder with something else', async () => {
     put('used/notes.txt', Buffer.from('mine'));
     put('half/piece-000000.tar.zst', Buffer.from('of another host'));
+    put('all/today/manifest.json', Buffer.from('of the folder today'));
     const words = 'which is not of a snapshot that this host sends';
     expect(await targetIs(server.storage(), 's3://snapshots/used')).toBe(
       `s3://snapshots/used holds notes.txt, ${words}`,
     );
     expect(await targetIs(server.storage(), 's3://snapshots/half')).toBe(
       `s3://snapshots/half holds piece-000000.tar.zst, ${words}`,
+    );
+    expect(await targetIs(server.storage(), 's3://snapshots/all')).toBe(
+      `s3://snapshots/all holds today/manifest.json, ${words}`,
+    );
+  });
+
+  test('a folder with a snapshot: judged by its manifest and its files', async () => {
+    const piece = 'piece-000000.tar.zst';
+    put(`sent/${piece}`, Buffer.alloc(77));
+    put('sent/manifest.json', Buffer.from('of another deployment'));
+    const judge: JudgeManifest = (text, folder, has) =>
+      refused(`${folder}: ${text}, ${has(piece, 77)}, ${has(piece, 76)}`, 'name another folder');
+    expect(await targetIs(server.storage(), 's3://snapshots/sent', judge)).toBe(
+      's3://snapshots/sent: of another deployment, true, false',
     );
   });
 });
@@ -621,6 +641,17 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     const { code, said } = await sending(server.storage()).ended;
     expect([code, said]).toEqual([1, expect.stringContaining(`${nameOf(1)} cannot be read`)]);
     expect(stored()).not.toContain('manifest.json');
+  });
+
+  test('a piece has changed here since it was taken: named, none of it is sent, and what is here stays', async () => {
+    const path = join(own(), nameOf(1));
+    const changed = readFileSync(path);
+    changed.writeUInt8(changed.readUInt8(77) ^ 1, 77);
+    writeFileSync(path, changed);
+    const { code, said } = await sending(server.storage()).ended;
+    expect([code, said]).toEqual([1, expect.stringContaining(`${path} has changed since`)]);
+    expect(stored()).toEqual([nameOf(0)]);
+    expect(existsSync(join(own(), 'manifest.json'))).toBe(true);
   });
 
   test('a disk that is full: named, and the next run ends it', async () => {

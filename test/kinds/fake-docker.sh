@@ -7,6 +7,7 @@ verb=$1
 shift
 case $verb in
   inspect) echo sha256:feed ;;
+  image) printf '%s\n' registry.example:5000/own/postgres@sha256:feed sha256:feed ;;
   rm)
     data=$(sed -n 's/:.*//p;q' "$base/volumes" 2>/dev/null)
     if pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null); then

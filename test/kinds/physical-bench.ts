@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
+import { type Storage, signing, webAddress } from '../../lib/node/variables/s3.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
@@ -88,5 +89,15 @@ export function snapshotBench() {
       await copy.stop();
     }
   }
-  return { bench, content, serve, unpack, middlePiece, middle, expectWhole };
+  /** Unpacks from folder `today` of a storage, with the keys of an account. */
+  function unpackStored(account: Storage) {
+    const keys = join(bench.shop.base, 'keys');
+    writeFileSync(keys, signing(account).reveal(), { mode: 0o600 });
+    const url = webAddress('s3://snapshots/today/', account);
+    return bench.shop.unpack(url, bench.data, bench.manifest, {
+      SHOWN: 's3://snapshots/today/',
+      KEYS: keys,
+    });
+  }
+  return { bench, content, serve, unpack, unpackStored, middlePiece, middle, expectWhole };
 }

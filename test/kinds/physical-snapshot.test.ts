@@ -27,6 +27,7 @@ test('pieces have the size and SHA-256 of the manifest, and parts of files at th
     migrations: ['0001.sql', '0002.sql'],
     superuser: 'state_user',
     password_hashes: true,
+    image: 'registry.example:5000/own/postgres@sha256:feed',
   });
 });
 
@@ -90,7 +91,8 @@ test('a published one has no secret, name or address of the source in any piece,
   );
   for (const secret of [...secretsOfSource.slice(3), ...hashes])
     expect([secret, whole.includes(secret)]).toEqual([secret, true]);
-  expect([own.superuser, own.block, own.hash]).toEqual([
+  expect([own.image, own.superuser, own.block, own.hash]).toEqual([
+    'postgres@sha256:feed',
     'rpc_node_owner',
     bench.manifest.block,
     bench.manifest.hash,

@@ -3,13 +3,12 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signing, webAddress } from '../../lib/node/variables/s3.ts';
 import { getStorageServer, startStorage } from '../storage-server.ts';
 import { snapshotBench } from './physical-bench.ts';
 
 // Physical snapshots in a storage: a real S3 gateway that checks signatures.
 
-const { bench, content, middle, expectWhole } = snapshotBench();
+const { bench, content, unpackStored, middle, expectWhole } = snapshotBench();
 let storage: Awaited<ReturnType<typeof startStorage>>;
 
 beforeAll(async () => {
@@ -22,18 +21,8 @@ afterAll(() => storage.remove());
 
 const keys = () => join(bench.shop.base, 'keys');
 
-/** Unpacks from the storage, with the keys of an account or of the owner. */
-function unpackStored(account = storage.storage()) {
-  writeFileSync(keys(), signing(account).reveal(), { mode: 0o600 });
-  const url = webAddress('s3://snapshots/today/', account);
-  return bench.shop.unpack(url, bench.data, bench.manifest, {
-    SHOWN: 's3://snapshots/today/',
-    KEYS: keys(),
-  });
-}
-
 test('it is unpacked, and nothing of the keys or the pieces is left', async () => {
-  expect((await unpackStored().ended).said).toContain('the snapshot is in its place');
+  expect((await unpackStored(storage.storage()).ended).said).toContain('the snapshot is in its place');
   expect([existsSync(keys()), existsSync(`${bench.data}.rpc-node-copy`)]).toEqual([false, false]);
   await expectWhole();
 });
@@ -56,7 +45,7 @@ test('the keys are withdrawn in the middle: named, nothing is in the data direct
   ]);
   const left = [bench.data, keys(), `${bench.data}.rpc-node-copy/pieces`];
   expect(left.map((path) => existsSync(path))).toEqual([false, false, false]);
-  expect((await unpackStored().ended).said).toContain('the snapshot is in its place');
+  expect((await unpackStored(storage.storage()).ended).said).toContain('the snapshot is in its place');
   await expectWhole();
 });
 
@@ -72,10 +61,10 @@ test.each<[string, (path: string) => void, RegExp]>([
   rmSync(path);
   writeFileSync(path, content(middle()));
   breaks(path);
-  const { code, said } = await unpackStored().ended;
+  const { code, said } = await unpackStored(storage.storage()).ended;
   expect([code, said]).toEqual([1, expect.stringMatching(words)]);
   expect(existsSync(bench.data)).toBe(false);
   writeFileSync(path, content(middle()));
-  expect((await unpackStored().ended).code).toBe(0);
+  expect((await unpackStored(storage.storage()).ended).code).toBe(0);
   await expectWhole();
 });

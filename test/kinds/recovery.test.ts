@@ -145,15 +145,31 @@ test('a recovery that is killed goes on, and fetches no piece again that is unpa
   expect((await host.receive('latest', { killedAt: `done/${first}` })).code).toBe(null);
   expect(existsSync(host.data)).toBe(false);
   const sent = host.timesSent(first);
-  // Of a snapshot whose unpacking was killed at this place.
-  const pieces = `${host.data}.rpc-node-copy/pieces`;
-  mkdirSync(pieces);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', pieces]);
   const last = await host.receive('latest');
   expect(last, last.said).toMatchObject({ code: 0 });
   expect(sent).toBeGreaterThan(0);
   expect(host.timesSent(first)).toBe(sent);
   expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
+  const server = await host.start();
+  expect(server.sql('state_db', blocksOf)).toBe(blocks());
+  await server.stop();
+});
+
+test('what is at its place is used for a recovery only if it is of the recovery', async () => {
+  const copy = `${host.data}.rpc-node-copy`;
+  // Of a snapshot whose unpacking was killed.
+  for (const name of ['data', 'kept', 'pieces']) mkdirSync(join(copy, name), { recursive: true });
+  for (const name of ['of', 'kept/1', 'data/PG_VERSION']) writeFileSync(join(copy, name), '15\n');
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', join(copy, 'pieces')]);
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  expect((await host.receive('latest', { killedAt: 'lists/items' })).code).toBe(null);
+  for (const name of ['of', 'kept', 'pieces', 'data/PG_VERSION'])
+    expect([name, existsSync(join(copy, name))]).toEqual([name, false]);
+  // Its files went into their place, and the notes of them stayed.
+  expect((await host.receive('latest', { killedAt: 'done/piece-000001.tar.zst' })).code).toBe(null);
+  rmSync(join(copy, 'data'), { recursive: true });
+  const last = await host.receive('latest');
+  expect(last, last.said).toMatchObject({ code: 0 });
   const server = await host.start();
   expect(server.sql('state_db', blocksOf)).toBe(blocks());
   await server.stop();

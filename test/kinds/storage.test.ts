@@ -64,7 +64,10 @@ const takes = (folder: string, before: string): Resource[] => [
 test('a snapshot goes to a storage, and nothing of it and of the keys stays on the host', async () => {
   const vars = { paths: { data: '/srv/data' }, snapshot: { connections: 2 } } as Variables;
   await converge(host, directory('/srv/data'));
-  const resources = snapshotIsUploaded({ vars }, server.storage(), 's3://snapshots/today', takes);
+  const resources = snapshotIsUploaded({ vars }, server.storage(), 's3://snapshots/today', {
+    take: takes,
+    isWanted: (_, __, has) => (has('piece-000000.tar.zst', content.length) ? ok : drift('not this one')),
+  });
   expect(await run(resources)).toContain('snapshot is in s3://snapshots/today');
   const folder = join(server.bucket, 'today');
   expect(readdirSync(folder).sort()).toEqual(['manifest.json', 'piece-000000.tar.zst']);

@@ -17,7 +17,8 @@ export type Change = readonly Step[] | Problem;
 
 /** The result of a check. */
 export type Verdict =
-  | { readonly is: 'ok' }
+  /** Of a condition for every host: what the plan says of this one. */
+  | { readonly is: 'ok'; readonly note?: string }
   | {
       readonly is: 'drift';
       readonly differences: readonly Difference[];

@@ -208,6 +208,13 @@ test.each(narrow)(
   },
 );
 
+test('what the condition says of a host that meets it is beside the change', async () => {
+  const world = new World();
+  world.seen.set('a', { is: 'ok', note: 'a has a backup' });
+  const { only } = await runIn(world, {});
+  expect(only).toMatchObject({ what: 'db only changed', note: 'missing; a has a backup' });
+});
+
 test('a host that says itself what to do about it is heard', async () => {
   const world = new World();
   world.seen.set('a', refused('it has a newer database', 'go back to a backup'));

@@ -6,6 +6,9 @@ export interface FleetVerdict {
   readonly refused: Problem | undefined;
   /** What has to exist before the condition can be checked. */
   readonly until: string | undefined;
-  /** The hosts that were not checked because the operator declared them stopped. */
+  /**
+   * The hosts that were not checked because the operator declared them stopped, and what the
+   * condition says of others.
+   */
   readonly note: string | undefined;
 }

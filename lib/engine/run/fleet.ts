@@ -184,11 +184,13 @@ export class Fleet<V> {
     const until = verdicts.flatMap(([name, seen]) =>
       seen.is === 'unknown' ? [`${seen.until} on ${name}`] : [],
     );
-    const note =
-      assumedStopped.length > 0
-        ? `${assumedStopped.join(', ')} not checked: assumed to be stopped`
-        : undefined;
-    const answer = { until: until[0], note };
+    const notes = [
+      ...(assumedStopped.length > 0
+        ? [`${assumedStopped.join(', ')} not checked: assumed to be stopped`]
+        : []),
+      ...verdicts.flatMap(([, seen]) => (seen.is === 'ok' && seen.note ? [seen.note] : [])),
+    ];
+    const answer = { until: until[0], note: notes.length > 0 ? notes.join('; ') : undefined };
     if (drifting.length > 0) return { ...answer, refused: preconditionFailed(condition, drifting) };
     return { ...answer, refused: unchecked.size > 0 ? preconditionUnknown(condition, unchecked) : undefined };
   }

@@ -17,6 +17,7 @@ import {
   manifestSchema,
   type PhysicalManifest,
   physicalManifestSchema,
+  whyOtherChain,
 } from '../variables/manifest.ts';
 import { isOfStorage, type Storage, signing, webAddress } from '../variables/s3.ts';
 import type { RawVariables, SnapshotFiles } from '../variables/variables.ts';
@@ -101,14 +102,8 @@ function whyUnfit(
   network: RawVariables['network'],
 ): string {
   if (!('pieces' in found)) return whyOther(found, network.kind);
-  const wrong = Object.entries({ chain_id: found.chain_id, l2_chain_id: found.l2_chain_id }).find(
-    ([key, id]) => {
-      const own = network[key as 'chain_id' | 'l2_chain_id'];
-      return id !== null && own !== undefined && own !== id;
-    },
-  );
-  if (found.network !== network.kind) return `is of the ${found.network} network`;
-  if (wrong) return `is of another chain: its ${wrong[0]} is ${wrong[1]}`;
+  const other = whyOtherChain(found, network);
+  if (other !== '') return other;
   if (found.postgres !== postgresVersion)
     return `is of PostgreSQL ${found.postgres}, whose files PostgreSQL ${postgresVersion} cannot read`;
   if (replace_existing)

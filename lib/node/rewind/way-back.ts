@@ -1,22 +1,38 @@
+import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
 import { drift, type EveryHost, ok } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { repositoryOf } from '../backup/folders.ts';
+import { backupHost } from '../backup/source.ts';
 import { copyFault, readBackups } from '../status/backup.ts';
 import type { Variables } from '../variables/variables.ts';
 
+const script = readFileSync(new URL('../../../templates/host/newest-base.sh', import.meta.url), 'utf8');
+
 /**
- * Before anything stops: the backup can bring the deleted blocks back. A rewind to a typed block
- * needs no way back.
+ * Before anything stops: the backup can bring the deleted blocks back, and the plan says from when
+ * on. A rewind to a typed block needs no way back.
  */
 export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
   return {
     name: 'the backup is whole',
     check: async (host) => {
-      const isBackup = hosts.some(({ name, groups }) => name === host.name && groups.includes('backup'));
-      if (!isBackup || given.to !== undefined) return ok;
-      const findings = await readBackups(host);
-      const faults = findings.filter(({ is, fault }) => fault && is !== copyFault);
-      return faults.length === 0 ? ok : drift(faults.map(({ says }) => says).join('; '));
+      const backup = backupHost(hosts);
+      if (host.name !== backup?.name) return ok;
+      const [findings, since] = await Promise.all([readBackups(host), newestBase(host, backup.vars)]);
+      const faults = findings.filter(({ is, fault }) => fault && is !== copyFault).map(({ says }) => says);
+      if (faults.length > 0 && given.to === undefined) return drift(faults.join('; '));
+      const says =
+        faults.length > 0
+          ? ` is no way back: ${faults.join('; ')}`
+          : ` has a base backup of ${since}, and the log since then`;
+      return { is: 'ok', note: host.name + says };
     },
     hint: 'the backup is the way back after a rewind: repair it (docs/data.md), or type the number of the block with --to',
   };
+}
+
+/** When the newest whole base backup ended, in UTC; empty without one. */
+async function newestBase(host: Reader, vars: Variables): Promise<string> {
+  return (await host.$`sh -c ${script} newest-base ${repositoryOf(vars)}`).text().trim();
 }

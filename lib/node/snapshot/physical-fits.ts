@@ -35,7 +35,10 @@ export function serverReadsSnapshot(
  * The image sorts text by the rules of the C library that made the indexes of a physical
  * snapshot: with other ones they would miss rows.
  */
-export function imageSortsAsSnapshot({ images }: Variables, { collation }: PhysicalManifest): Resource {
+export function imageSortsAsSnapshot(
+  { images }: Variables,
+  { collation, image: theirs }: PhysicalManifest,
+): Resource {
   const image = images.database;
   return expectation(`${image} sorts text as the snapshot does`, {
     check: async (host) => {
@@ -54,6 +57,6 @@ export function imageSortsAsSnapshot({ images }: Variables, { collation }: Physi
             `the indexes of the snapshot are made by version ${collation} of the C library, and the image has ${own}: they would miss rows`,
           );
     },
-    hint: 'name the image that the snapshot was made with by its digest (images.database), or take one with this image',
+    hint: `name the image that the snapshot was made with${theirs.includes('@') ? `, ${theirs}` : ' by its digest'} (images.database), or take one with this image`,
   });
 }

@@ -75,6 +75,16 @@ test('one of our own fleet is not taken for one to be published', async () => {
   expect(await judged(files, published, publish)).toBe('ok');
 });
 
+test('one of another chain is not taken for that of the deployment', async () => {
+  const files = { ...pieces, 'manifest.json': 1 };
+  const of = (change: object) => judged(files, JSON.stringify({ ...physicalManifest, ...change }));
+  expect(await of({ network: 'main' })).toBe('the snapshot in /data/s is of the main network');
+  expect(await of({ chain_id: 5 })).toBe('the snapshot in /data/s is of another chain: its chain_id is 5');
+  expect(await of({ l2_chain_id: 7 })).toBe(
+    'the snapshot in /data/s is of another chain: its l2_chain_id is 7',
+  );
+});
+
 test('only a physical snapshot can be published: archives hold no roles', async () => {
   const context = await contextOf({});
   await expect(async () =>

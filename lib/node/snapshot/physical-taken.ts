@@ -11,8 +11,9 @@ import { programVersion } from '../../engine/run/lock/lock-holder.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
-import { physicalManifestSchema } from '../variables/manifest.ts';
+import { physicalManifestSchema, whyOtherChain } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
+import { type JudgeManifest, otherFolder } from './judge-manifest.ts';
 import { type PhysicalSource, sourceCanBeCopied, sourceHere } from './physical-source.ts';
 
 const read = (name: string) =>
@@ -49,7 +50,6 @@ export function physicalSnapshotIsTaken(
   recovery: RecoveryProgram,
   before = '',
 ): Resource[] {
-  const isForOthers = context.given.publish !== undefined;
   const source = sourceHere(context);
   if (!source) throw new TypeError('the host is no source of a physical snapshot');
   const settings = settingsOf(context, folder, source, recovery);
@@ -57,7 +57,7 @@ export function physicalSnapshotIsTaken(
     // That of the other kind: one of them at a time.
     unit: 'rpc-node-snapshot',
     script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
-    done: (reader) => judge(reader, folder, { isForOthers, why: source.why }),
+    done: (reader) => judge(reader, folder, { wanted: physicalIsWanted(context), why: source.why }),
     progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'copying the database server'),
   });
   const files = source.kind === 'repository' ? recovery.files : [];
@@ -105,7 +105,7 @@ function settingsOf(
 async function judge(
   host: Reader,
   folder: string,
-  { isForOthers, why }: { readonly isForOthers: boolean; readonly why: string },
+  { wanted, why }: { readonly wanted: JudgeManifest; readonly why: string },
 ): Promise<Verdict> {
   const [there, list, manifest, sizes] = await Promise.all([
     host.stat(folder),
@@ -113,7 +113,7 @@ async function judge(
     host.read(`${folder}/manifest.json`),
     host.$`find ${folder} -maxdepth 1 -name ${'piece-*'} -printf ${'%f %s\\n'}`,
   ]);
-  const hint = 'name another folder: nothing in this one is changed';
+  const hint = otherFolder;
   if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
   if (!manifest) {
     const isOwn = (name: string) =>
@@ -126,12 +126,29 @@ async function judge(
       { what: 'source', was: 'none', wanted: why },
     ]);
   }
-  const read = physicalManifestSchema.safeParse(parseJson(manifest.toString())).data;
-  if (!read) return refused(`${folder}/manifest.json is not the manifest of a physical snapshot`, hint);
-  if (isForOthers && read.password_hashes)
-    return refused(`the snapshot in ${folder} holds password hashes and is not to be published`, hint);
   const found = new Set(sizes.lines());
-  return read.pieces.every(({ file, bytes }) => found.has(`${file} ${bytes}`))
-    ? ok
-    : refused(`the pieces in ${folder} are not those of their manifest`, hint);
+  return wanted(manifest.toString(), folder, (file, bytes) => found.has(`${file} ${bytes}`));
+}
+
+/** Judges the manifest of a folder: it is of what the run asks for. */
+export function physicalIsWanted({
+  hosts,
+  given,
+}: Pick<Context<Variables>, 'hosts' | 'given'>): JudgeManifest {
+  const { network } = databaseHost(hosts).vars;
+  return (text, folder, has) => {
+    const read = physicalManifestSchema.safeParse(parseJson(text)).data;
+    if (!read)
+      return refused(`${folder}/manifest.json is not the manifest of a physical snapshot`, otherFolder);
+    const other = whyOtherChain(read, network);
+    if (other !== '') return refused(`the snapshot in ${folder} ${other}`, otherFolder);
+    if (given.publish !== undefined && read.password_hashes)
+      return refused(
+        `the snapshot in ${folder} holds password hashes and is not to be published`,
+        otherFolder,
+      );
+    return read.pieces.every(({ file, bytes }) => has(file, bytes))
+      ? ok
+      : refused(`the pieces in ${folder} are not those of their manifest`, otherFolder);
+  };
 }

@@ -13,6 +13,7 @@ import { archiveName } from '../variables/archive-name.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import { manifestSchema } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
+import { type JudgeManifest, otherFolder } from './judge-manifest.ts';
 
 const script = readFileSync(new URL('../../../templates/host/take-snapshot.sh', import.meta.url), 'utf8');
 
@@ -28,7 +29,6 @@ export function snapshotIsTaken(
   before = '',
 ): Resource[] {
   const server = databaseHost(hosts);
-  const names = archiveNames(server.vars);
   const passwords = `${host.vars.paths.deployment}/snapshot.pgpass`;
   const settings = shellSettings({
     FOLDER: folder,
@@ -44,7 +44,7 @@ export function snapshotIsTaken(
     job(`snapshot of both databases is in ${folder}`, {
       unit: 'rpc-node-snapshot',
       script: `${settings}${inRootsFolder(folder)}\n${before}${script}`,
-      done: (reader) => judge(reader, folder, Object.values(names)),
+      done: (reader) => judge(reader, folder, { hosts }),
       // What a dump will need is not known before its end.
       progress: (reader) => bytesIn(reader, [`${folder}/.part`], 'dumping both databases'),
     }),
@@ -71,24 +71,40 @@ function databaseSettings(vars: Variables) {
   };
 }
 
-async function judge(host: Reader, folder: string, names: readonly string[]): Promise<Verdict> {
-  const [there, list, manifest, ...archives] = await Promise.all([
+async function judge(
+  host: Reader,
+  folder: string,
+  { hosts }: Pick<Context<Variables>, 'hosts'>,
+): Promise<Verdict> {
+  const names = archiveNames(databaseHost(hosts).vars);
+  const [there, list, manifest, state, prover] = await Promise.all([
     host.stat(folder),
     host.$`ls -A ${folder}`,
     host.read(`${folder}/manifest.json`),
-    ...names.map((name) => host.stat(`${folder}/${name}`)),
+    host.stat(`${folder}/${names.state}`),
+    host.stat(`${folder}/${names.prover}`),
   ]);
-  const hint = 'name another folder: nothing in this one is changed';
+  const hint = otherFolder;
   if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
   if (!manifest) {
     const found = list.lines();
-    const own = ['.part', 'lost+found', ...(found.includes('.part') ? names : [])];
+    const own = ['.part', 'lost+found', ...(found.includes('.part') ? Object.values(names) : [])];
     const foreign = found.find((name) => !own.includes(name));
     if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
     return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
   }
-  const read = manifestSchema.safeParse(parseJson(manifest.toString())).data;
-  if (!read) return refused(`${folder}/manifest.json is not a manifest`, hint);
-  const whole = [read.state, read.prover].every(({ bytes }, at) => archives[at]?.size === bytes);
-  return whole ? ok : refused(`the archives in ${folder} are not those of their manifest`, hint);
+  const sizes = { [names.state]: state?.size, [names.prover]: prover?.size };
+  return archivesAreWanted({ hosts })(manifest.toString(), folder, (file, bytes) => sizes[file] === bytes);
+}
+
+/** Judges the manifest of a folder: it is of both archives, which are there. */
+export function archivesAreWanted({ hosts }: Pick<Context<Variables>, 'hosts'>): JudgeManifest {
+  const names = archiveNames(databaseHost(hosts).vars);
+  return (text, folder, has) => {
+    const read = manifestSchema.safeParse(parseJson(text)).data;
+    if (!read) return refused(`${folder}/manifest.json is not a manifest`, otherFolder);
+    return has(names.state, read.state.bytes) && has(names.prover, read.prover.bytes)
+      ? ok
+      : refused(`the archives in ${folder} are not those of their manifest`, otherFolder);
+  };
 }

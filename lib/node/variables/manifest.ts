@@ -69,7 +69,7 @@ export const physicalManifestSchema = z.strictObject({
   architecture: z.string(),
   /** Version of the sorting rules of its C library; null where they never change. */
   collation: z.string().nullable(),
-  /** Id of the image of the database server. */
+  /** Name and digest of the image of the database server; its id where it is of no registry. */
   image: z.string(),
   /** Names of those of the state database. */
   migrations: z.array(z.string()),
@@ -81,3 +81,19 @@ export const physicalManifestSchema = z.strictObject({
 });
 
 export type PhysicalManifest = z.output<typeof physicalManifestSchema>;
+
+/** Why a physical snapshot is of another chain than that of a deployment; empty where it is not. */
+export function whyOtherChain(
+  { network, chain_id, l2_chain_id }: PhysicalManifest,
+  own: {
+    readonly kind: PhysicalManifest['network'];
+    readonly chain_id: number;
+    readonly l2_chain_id?: number | undefined;
+  },
+): string {
+  if (network !== own.kind) return `is of the ${network} network`;
+  if (chain_id !== own.chain_id) return `is of another chain: its chain_id is ${chain_id}`;
+  return l2_chain_id === null || own.l2_chain_id === undefined || l2_chain_id === own.l2_chain_id
+    ? ''
+    : `is of another chain: its l2_chain_id is ${l2_chain_id}`;
+}

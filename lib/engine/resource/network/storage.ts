@@ -37,13 +37,17 @@ export async function askStorage(
   return read(output, shown, length);
 }
 
+/** So many names a storage lists at once, those that come first. */
+export const mostListed = 1000;
+
 /**
- * The names in a folder of a storage, from the host; at most 1000.
+ * The names below a folder of a storage, from the host; at most `mostListed`.
  *
  * @param folder with the URL of its bucket
  * @param prefix the folder in the bucket, with a slash at its end
  * @param named the key of the inventory that names the storage
- * @returns the names; or the reason and the remedy, in one text
+ * @returns the bytes of each name, in the order of the names; or the reason and the remedy, in one
+ * text
  */
 export async function listStorage(
   host: Reader,
@@ -51,10 +55,16 @@ export async function listStorage(
   prefix: string,
   seconds: number,
   named: string,
-): Promise<readonly string[] | string> {
+): Promise<ReadonlyMap<string, number> | string> {
   const output = await host.$({ stdin: signing, timeoutSeconds: seconds + 2 })`
     sh -c ${listScript} list-storage ${shown} ${url} ${prefix} ${seconds} ${named}`;
-  if (output.ok) return output.lines();
+  if (output.ok)
+    return new Map(
+      output.lines().map((line) => {
+        const [bytes = ''] = line.split(' ', 1);
+        return [line.slice(bytes.length + 1), Number(bytes)];
+      }),
+    );
   return (
     output.stderr.trim().split('\n').at(-1)?.replace(`${shown}: `, '') ||
     'the storage does not answer in time'
