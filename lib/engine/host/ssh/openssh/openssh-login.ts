@@ -5,13 +5,14 @@ import { Unreachable } from '../../connection-errors.ts';
 import { agentKeyTypes, listAgentKeys } from '../agent-keys.ts';
 import { pinnedKeys } from '../host-key.ts';
 import { lockedKey } from '../key-file.ts';
-import type { Hop, LogIn, LoginLimits, ProxyCommand } from '../link.ts';
+import type { Hop, LogIn, Login, LoginLimits, ProxyCommand } from '../link.ts';
 import { readNamedKey } from '../ssh-keys.ts';
 import { NoKeyAccepted } from '../ssh-login.ts';
 import { explainEnd, lateHost, wordsOf } from './explain-end.ts';
 import { type Master, privateFolder, startMaster } from './master.ts';
 import { optionsFor } from './options.ts';
 import { anyHost, sessionsOf, throughMaster } from './sessions.ts';
+import { shareLogin } from './shared-login.ts';
 
 /** In a ProxyCommand a shell reads the word, after ssh has put in what `%h` and `%p` stand for. */
 const word = (text: string): string => (/%/.test(text) ? `'${text}'` : shellWord(text));
@@ -21,7 +22,12 @@ function wayThrough(master: Master): ProxyCommand {
   const words = [...throughMaster(master.socket), '-W', '[%h]:%p'].map(word);
   return {
     command: ['ssh', ...words, ...anyHost].join(' '),
-    refusal: () => /open failed: (.*)$/m.exec(master.said().join('\n'))?.[1],
+    refusal(said) {
+      if (!said.some((line) => /^stdio forwarding request failed/i.test(line))) return undefined;
+      // The master does not say which host it is about.
+      const reasons = master.said().flatMap((line) => /open failed: (.*)$/.exec(line)?.[1] ?? []);
+      return [...new Set(reasons)].join(', or ') || 'it did not say why';
+    },
   };
 }
 
@@ -47,14 +53,20 @@ export const logInByOpenSsh: LogIn<ProxyCommand> = async (hop, via, limits) => {
     const hint = 'nothing was connected to. Install OpenSSH (openssh-client)';
     throw new Unreachable(name, 'there is no program ssh for ssh.client of the inventory', hint);
   }
-  const master = await byKeys(hop, via, limits);
+  if (!hop.isJump) return loginOf(await byKeys(hop, via, limits));
+  const { asked, identityFile, knownHostsFile } = hop;
+  const key = JSON.stringify([asked, identityFile, knownHostsFile, via?.command]);
+  return shareLogin(hop, key, limits, async (own) => loginOf(await byKeys(hop, via, own)));
+};
+
+function loginOf(master: Master): Login<ProxyCommand> {
   return {
     open: sessionsOf(master),
     ended: () => (master.isEnded() ? (wordsOf(master.said()).at(-1) ?? 'the host closed it') : undefined),
     forward: async () => wayThrough(master),
     close: () => master.end(),
   };
-};
+}
 
 /**
  * ssh tries all keys of an agent before a key file, and a server allows few (MaxAuthTries). So the
@@ -161,7 +173,10 @@ async function tryOnce(
     if (result === 'logged in' && !stopped) return master;
     if (result === 'late') stopped ??= lateHost(hop, timeout);
     await master.end();
-    throw stopped ?? explainEnd(hop, master.said(), { timeout, asks: canAsk, unreached: via?.refusal() });
+    throw (
+      stopped ??
+      explainEnd(hop, master.said(), { timeout, asks: canAsk, unreached: via?.refusal(master.said()) })
+    );
   } finally {
     late.end();
     signal?.removeEventListener('abort', onAbort);
