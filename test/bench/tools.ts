@@ -31,33 +31,39 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const zx = join(root, 'node_modules/zx/build/cli.js');
 
-const ours: Tool = {
-  title: 'rpc-playbooks',
-  cases,
-  command({ hosts, identityFile, knownHostsFile, directory }, what) {
-    const inventory = join(directory, 'ours.yaml');
-    const lines = hosts.map(({ name, address }) => `    ${name}: { address: ${address} }\n`).join('');
-    writeFileSync(
-      inventory,
-      `ssh: { user: root, identity_file: ${identityFile}, known_hosts: ${knownHostsFile} }\ngroups:\n  servers:\n${lines}`,
-    );
-    const mode = what === 'check' ? ['--check', '--diff'] : ['--yes'];
-    return {
-      argv: [
-        process.execPath,
-        zx,
-        join(here, 'tools/ours.mjs'),
-        '--inventory',
-        inventory,
-        '--forks',
-        String(hosts.length),
-        ...mode,
-      ],
-      cwd: root,
-      ends: what === 'check' ? [2] : [0],
-    };
-  },
-};
+/**
+ * @param client of the inventory's `ssh`
+ */
+function ours(title: string, known: readonly Case[], client?: 'openssh'): Tool {
+  return {
+    title,
+    cases: known,
+    command({ hosts, identityFile, knownHostsFile, directory }, what) {
+      const inventory = join(directory, `ours${client ? `-${client}` : ''}.yaml`);
+      const lines = hosts.map(({ name, address }) => `    ${name}: { address: ${address} }\n`).join('');
+      const login = [
+        `user: root, identity_file: ${identityFile}, known_hosts: ${knownHostsFile}`,
+        ...(client ? [`client: ${client}`] : []),
+      ].join(', ');
+      writeFileSync(inventory, `ssh: { ${login} }\ngroups:\n  servers:\n${lines}`);
+      const mode = what === 'check' ? ['--check', '--diff'] : ['--yes'];
+      return {
+        argv: [
+          process.execPath,
+          zx,
+          join(here, 'tools/ours.mjs'),
+          '--inventory',
+          inventory,
+          '--forks',
+          String(hosts.length),
+          ...mode,
+        ],
+        cwd: root,
+        ends: what === 'check' ? [2] : [0],
+      };
+    },
+  };
+}
 
 function ansible(title: string, strategy: () => Readonly<Record<string, string>>): Tool {
   return {
@@ -190,7 +196,8 @@ const zxItself: Tool = {
 
 /** In the order of the table. */
 export const tools = {
-  ours,
+  ours: ours('rpc-playbooks', cases),
+  openssh: ours('rpc-playbooks, by OpenSSH', ['noop'], 'openssh'),
   ansible: ansible('Ansible', () => ({})),
   mitogen,
   pyinfra,

@@ -1,21 +1,41 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { appendFileSync, copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { type Connection, connect } from '../../lib/engine/host/connection.ts';
-import { Unreachable } from '../../lib/engine/host/connection-errors.ts';
+import { connect } from '../../lib/engine/host/connection.ts';
+import type { Unreachable } from '../../lib/engine/host/connection-errors.ts';
 import {
   processesWith,
   standInFor,
   temporaryDirectory,
 } from '../../lib/engine/host/testing/local-connection.ts';
-import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
+import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import type { ConnectOptions } from '../../lib/engine/host/transport/transport.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { describeProblem } from '../../lib/engine/problem/problem.ts';
+import { mapWithForks } from '../../lib/engine/run/limit.ts';
+import type { Ask } from '../../lib/engine/secret/ask.ts';
 import { installMissing } from '../install-missing.ts';
+import {
+  agentWith,
+  newKey,
+  newUser,
+  open,
+  publicKey,
+  said,
+  sshConfig,
+  sshdWith,
+  twoFactors,
+} from './login.ts';
 import { freePort, installSshd, type Sshd, startSshd } from './sshd.ts';
 
 let sshd: Sshd;
@@ -30,45 +50,6 @@ afterAll(async () => {
   vi.unstubAllEnvs();
   await sshd?.stop();
 });
-
-const sshConfig = (...lines: string[]): string => realSshWith(lines.map((line) => `${line}\n`).join(''));
-
-type Ask = (question: string) => Promise<string>;
-
-async function open(
-  host: Sshd,
-  more: Partial<ConnectionSettings> = {},
-  ask?: Ask,
-  name = 'db-1',
-): Promise<Connection> {
-  const connection = await connect(name, settingsFor(host, more), { retries: 0, ask });
-  onTestFinished(() => connection.close());
-  return connection;
-}
-
-async function said(host: Sshd, more: Partial<ConnectionSettings> = {}, ask?: Ask): Promise<string> {
-  try {
-    return (await (await open(host, more, ask)).exec('echo in')).stdout.toString().trim();
-  } catch (error) {
-    expect(error).toBeInstanceOf(Unreachable);
-    return describeProblem(error as Unreachable);
-  }
-}
-
-async function sshdWith(lines: string): Promise<Sshd> {
-  const own = await startSshd(lines);
-  onTestFinished(() => own.stop());
-  return own;
-}
-
-/** A key in a folder of its own: the path of its private part. */
-function newKey(...options: string[]): string {
-  const key = join(temporaryDirectory(), 'key');
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', key, ...options]);
-  return key;
-}
-
-const publicKey = (path: string) => readFileSync(`${path}.pub`, 'utf8').trim();
 
 /** Signs a key: a certificate is beside it then. */
 function certify(authority: string, key: string, ...options: string[]): void {
@@ -241,32 +222,6 @@ test('a key on an authenticator that wants a PIN: it is asked for, and a wrong o
   expect(await said(own, { identityFile: key }, answering('0000'))).toMatch(/root could not log in/);
 });
 
-/** An agent with a key: its socket. */
-function agentWith(key: string): string {
-  const socket = join(temporaryDirectory(), 'agent');
-  const agent = execFileSync('ssh-agent', ['-a', socket], { encoding: 'utf8' });
-  onTestFinished(() => void process.kill(Number(/AGENT_PID=(\d+)/.exec(agent)?.[1])));
-  execFileSync('ssh-add', ['-q', key], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: 'ignore' });
-  return socket;
-}
-
-/** A user of the machine with the password `right-password`, who may become root. */
-function newUser(): string {
-  const user = `rpct${randomBytes(3).toString('hex')}`;
-  const rule = `/etc/sudoers.d/${user}`;
-  execFileSync('useradd', ['-m', '-s', '/bin/sh', user]);
-  onTestFinished(() => {
-    rmSync(rule, { force: true });
-    spawnSync('userdel', ['-r', '-f', user], { stdio: 'ignore' });
-  });
-  execFileSync('chpasswd', { input: `${user}:right-password\n` });
-  writeFileSync(rule, `${user} ALL=(ALL) NOPASSWD: ALL\n`, { mode: 0o440 });
-  return user;
-}
-
-const twoFactors =
-  'LogLevel VERBOSE\nUsePAM yes\nKbdInteractiveAuthentication yes\nAuthenticationMethods publickey,keyboard-interactive';
-
 test('a second factor by keyboard-interactive is asked for, by each client at first', async () => {
   const own = await sshdWith(twoFactors);
   const user = newUser();
@@ -325,6 +280,34 @@ test('the own words of a server are shown, and no guess beside them', async () =
     expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
     sshConfig(`IdentityFile ${newKey()}`);
     expect(await said(own, { identityFile: stranger, client })).toContain('Too many authentication failures');
+  }
+});
+
+test('a connection that breaks off at the login of a server with a banner is tried again', async () => {
+  const folder = mkdtempSync('/run/breaks-');
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  chmodSync(folder, 0o755);
+  const [keys, broken, banner] = [join(folder, 'keys'), join(folder, 'broken'), join(folder, 'banner')];
+  writeFileSync(banner, 'Authorised use only.\n');
+  const own = await sshdWith(
+    `Banner ${banner}\nAuthorizedKeysFile none\nAuthorizedKeysCommand ${keys} %k\nAuthorizedKeysCommandUser root`,
+  );
+  // The banner comes with the answer to the first key. sshd is killed at the second one.
+  const [, key = ''] = publicKey(own.clientKey).split(' ');
+  const breaks = `[ -e ${broken} ] || { : >${broken}; kill -9 "$PPID"; exit 1; }`;
+  const script = `[ "$1" = ${key} ] || exit 0\n${breaks}\ncat ${own.clientKey}.pub`;
+  writeFileSync(keys, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  sshConfig(`IdentityFile ${own.clientKey}`);
+  const identityFile = newKey();
+  for (const client of [undefined, 'openssh'] as const) {
+    rmSync(broken, { force: true });
+    const once = await said(own, { client, identityFile });
+    expect(once).toMatch(
+      /^db-1: 127\.0\.0\.1 port \d+ ended the connection during the login\n {2}the server says: Authorised use only\./,
+    );
+    expect(once).not.toMatch(/could not log in|no key/);
+    rmSync(broken, { force: true });
+    expect(await said(own, { client, identityFile }, { retries: 1 })).toBe('in');
   }
 });
 
@@ -431,7 +414,7 @@ test('two jump hosts in a row, each with options of its own', async () => {
   expect(await said(sshd, { ...through, jump: ['none'] })).toBe('in');
 });
 
-test('the key of the inventory comes before those of ssh_config; OpenSSH tries those of the agent first', async () => {
+test('the key of the inventory comes first; OpenSSH tries those of ssh_config before those of the agent', async () => {
   const [named, held, configured] = [newKey(), newKey(), newKey()];
   const own = await sshdWith('LogLevel VERBOSE\nMaxAuthTries 20');
   sshConfig(`IdentityFile ${configured}`, `IdentityAgent ${agentWith(held)}`);
@@ -439,23 +422,43 @@ test('the key of the inventory comes before those of ssh_config; OpenSSH tries t
   for (const client of [undefined, 'openssh'] as const) {
     const from = own.log().length;
     expect(await said(own, { identityFile: named, client })).toMatch(/could not log in/);
-    await vi.waitFor(() => expect(own.log().slice(from)).toContain(shown(configured)), 60_000);
-    const offered = [
-      ...own
+    // By OpenSSH first without the agent, and then with it.
+    const order = client ? [named, configured, held, named, configured] : [named, held, configured];
+    const offered = () =>
+      own
         .log()
         .slice(from)
-        .matchAll(/Failed publickey .*(SHA256:\S+)/g),
-    ];
-    const first = client ? [held, named] : [named, held];
-    expect(offered.map(([, key]) => key)).toEqual([...first, configured].map(shown));
+        .matchAll(/Failed publickey .*(SHA256:\S+)/g);
+    await vi.waitFor(() => expect([...offered()].map(([, key]) => key)).toEqual(order.map(shown)), 60_000);
   }
 });
 
-test('twenty hosts at once, and no ssh is left', async () => {
+test('the key of the inventory logs in beside an agent with more keys than the server allows', async () => {
+  const own = await sshdWith('LogLevel VERBOSE\nMaxAuthTries 3');
+  const held = Array.from({ length: 8 }, () => newKey());
+  sshConfig(`IdentityAgent ${agentWith(...held)}`, 'IdentityFile none');
+  for (const client of [undefined, 'openssh'] as const) expect(await said(own, { client })).toBe('in');
+  // The agent has that key, too: it signs.
+  sshConfig(`IdentityAgent ${agentWith(...held, own.clientKey)}`, 'IdentityFile none');
+  const publicPart = join(temporaryDirectory(), 'key.pub');
+  copyFileSync(`${own.clientKey}.pub`, publicPart);
+  for (const identityFile of [own.clientKey, publicPart])
+    expect(await said(own, { client: 'openssh', identityFile })).toBe('in');
+});
+
+test('a key of the agent logs in where that of the inventory is refused, and before any question', async () => {
+  const own = await sshdWith('UsePAM yes\nKbdInteractiveAuthentication yes');
+  sshConfig(`IdentityAgent ${agentWith(own.clientKey)}`, 'IdentityFile none');
+  const ask = vi.fn(async () => '');
+  expect(await said(own, { client: 'openssh', identityFile: newKey() }, ask)).toBe('in');
+  expect(ask).not.toHaveBeenCalled();
+});
+
+test('a hundred hosts, and no ssh is left', async () => {
   const own = await sshdWith('');
-  const hosts = Array.from({ length: 20 }, (_, at) => `db-${at + 1}`);
-  const connections = await Promise.all(
-    hosts.map((name) => open(own, { client: 'openssh' }, undefined, name)),
+  const hosts = Array.from({ length: 100 }, (_, at) => `db-${at + 1}`);
+  const connections = await mapWithForks(hosts, 25, (name) =>
+    open(own, { client: 'openssh' }, { timeout: 60 }, name),
   );
   const printed = await Promise.all(
     connections.map(async (connection) =>

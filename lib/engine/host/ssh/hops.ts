@@ -29,9 +29,11 @@ export async function hopsTo(
     identityFile: connection.identityFile,
     behind: jumps[at - 1]?.label,
     isDirect: false,
+    isJump: true,
   }));
   const behind = jumps.at(-1)?.label;
-  return [...hops, { ...connection, name, asked: { host, user, port }, config, behind, isDirect: isNone }];
+  const asked = { host, user, port };
+  return [...hops, { ...connection, name, asked, config, behind, isDirect: isNone, isJump: false }];
 }
 
 /** A jump host, as `user@host:port`, and its settings. */

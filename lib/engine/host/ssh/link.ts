@@ -43,13 +43,19 @@ export interface Hop extends Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFi
   readonly behind: string | undefined;
   /** Whether ssh_config decides nothing about the way to it. */
   readonly isDirect: boolean;
+  /** Whether it is a jump host. */
+  readonly isJump: boolean;
 }
 
 /** The way of OpenSSH through a jump host to the next hop. */
 export interface ProxyCommand {
   readonly command: string;
-  /** Why the jump host did not reach it. */
-  refusal(): string | undefined;
+  /**
+   * Why the jump host did not reach it.
+   *
+   * @param said what ssh said that came this way
+   */
+  refusal(said: readonly string[]): string | undefined;
 }
 
 /** The way through a jump host to the next hop: a stream for the SSH library. */

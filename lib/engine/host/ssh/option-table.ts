@@ -41,7 +41,7 @@ const followed = [
  */
 const harmless: readonly (readonly [why: string, options: readonly string[]])[] = [
   [
-    'the SSH library logs in by a key alone; OpenSSH obeys these',
+    'the SSH library logs in by a key alone; OpenSSH, which obeys these, may log in where no key does',
     [
       'BatchMode',
       'PasswordAuthentication',

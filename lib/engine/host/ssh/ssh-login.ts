@@ -31,6 +31,9 @@ export class NetworkError extends Unreachable {}
 /** The server is in order, and the SSH library cannot log in there. */
 export class BeyondLibrary extends Unreachable {}
 
+/** There is no key that the server accepts. */
+export class NoKeyAccepted extends Unreachable {}
+
 /** The host answers, and accepts no more logins at this moment. */
 export class LoginThrottled extends NetworkError {}
 
@@ -58,7 +61,8 @@ export async function logIn(
   // 40 ms more.
   const socket = via ?? connectSocket(addressOf(config));
   const ssh = new NodeSSH();
-  const authentication = eachMethodOnce(credentials, config.user);
+  const banner = bannerOf(ssh);
+  const authentication = eachMethodOnce(credentials, config.user, banner.onMethod);
   const abort = () => socket.destroy(new Error('interrupted'));
   signal?.addEventListener('abort', abort);
   const connecting = ssh.connect({
@@ -73,12 +77,12 @@ export async function logIn(
     authHandler: authentication.handler,
   });
   const ended = endOf(ssh);
-  const banner = bannerOf(ssh);
+  banner.listen();
   try {
     await connecting;
   } catch (error) {
     socket.destroy();
-    const seen = { ...authentication.seen(), words: banner() };
+    const seen = { ...authentication.seen(), ...banner.seen() };
     throw check.refusal() ?? explain(name, config, credentials, seen, error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
@@ -98,8 +102,10 @@ export async function logIn(
 /**
  * Tries each method once, without the usual first question for what the host offers, which would
  * cost a round trip.
+ *
+ * @param onMethod called before each
  */
-function eachMethodOnce({ methods }: Credentials, username: string) {
+function eachMethodOnce({ methods }: Credentials, username: string, onMethod: () => void) {
   const left: unknown[] = [...methods];
   // The library does not say what the host offers after keys of the agent; the answer to `none`
   // does. If it is without keys by then, the host has accepted one.
@@ -114,6 +120,7 @@ function eachMethodOnce({ methods }: Credentials, username: string) {
     ) => {
       seen.offered = offers ?? seen.offered;
       seen.isPartial ||= isPartial === true || (triesAgent && offers?.includes('publickey') === false);
+      onMethod();
       next(left.shift() ?? false);
     }) as unknown as AuthHandlerMiddleware,
     seen: (): Pick<Seen, 'offered' | 'isPartial'> => seen,
@@ -121,17 +128,25 @@ function eachMethodOnce({ methods }: Credentials, username: string) {
 }
 
 /** What the server says before a login, in lines. */
-function bannerOf({ connection }: NodeSSH): () => readonly string[] {
-  const lines: string[] = [];
-  connection?.on('banner', (text) => {
-    lines.push(
-      ...readable(text)
-        .split('\n')
-        .map((line) => line.trimEnd())
-        .filter(Boolean),
-    );
-  });
-  return () => lines;
+function bannerOf(ssh: NodeSSH) {
+  const messages: (readonly string[])[] = [];
+  let beforeMethod = 0;
+  return {
+    listen() {
+      ssh.connection?.on('banner', (text) => {
+        const lines = readable(text).split('\n');
+        messages.push(lines.map((line) => line.trimEnd()).filter(Boolean));
+      });
+    },
+    onMethod() {
+      beforeMethod = messages.length;
+    },
+    // The first message is the banner that everybody gets, at the first method.
+    seen: (): Pick<Seen, 'words' | 'isReason'> => ({
+      words: messages.flat(),
+      isReason: messages.length > Math.max(beforeMethod, 1),
+    }),
+  };
 }
 
 /** Why a connection ended, once it has. */
@@ -183,6 +198,8 @@ export interface Seen {
   readonly isPartial?: boolean;
   /** What it said, in lines. */
   readonly words?: readonly string[];
+  /** Whether it said some of them after the last method of login. */
+  readonly isReason?: boolean;
 }
 
 /** The keys of a login that failed. */
@@ -233,7 +250,10 @@ export function explain(
     /^Connection lost before handshake/.test(error.message)
   ) {
     // It has words in the middle of a login alone.
-    if (seen.words?.length) return loginRefused(name, config, credentials, seen, error);
+    if (seen.words?.length) {
+      const what = `${where} ended the connection during the login${said(seen)}`;
+      return seen.isReason ? new Unreachable(name, what, tryByHand(config), error) : retry(what);
+    }
     const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
     return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
   }
@@ -267,7 +287,7 @@ function loginRefused(
   // The server numbers its reasons to disconnect.
   const reasons = typeof error.code === 'number' ? [...words, error.message] : words;
   const advice = reasons.length > 0 ? [] : [adviceFor(config, offered)];
-  return new Unreachable(
+  return new NoKeyAccepted(
     name,
     `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
@@ -297,7 +317,7 @@ function noKey(name: string, config: SshConfig, { unusable }: Credentials): Unre
     `without a key: ssh-keygen && ssh-copy-id ${destination(config)}`,
     ...unusable,
   ];
-  return new Unreachable(name, `there is no key to log in with as ${config.user}`, advice.join('; '));
+  return new NoKeyAccepted(name, `there is no key to log in with as ${config.user}`, advice.join('; '));
 }
 
 function tryByHand(config: SshConfig): string {

@@ -9,12 +9,14 @@ import { logInByLibrary } from './library-login.ts';
 import type { AnyWay, Hop, LogIn, Login, LoginLimits } from './link.ts';
 import { logInByOpenSsh } from './openssh/openssh-login.ts';
 import type { SshConfig } from './ssh-config.ts';
-import { BeyondLibrary, LoginThrottled, NetworkError } from './ssh-login.ts';
+import { BeyondLibrary, LoginThrottled, NetworkError, NoKeyAccepted } from './ssh-login.ts';
 import { transportOver } from './ssh-transport.ts';
+import { logsInWithoutKey } from './without-key.ts';
 
 /**
  * Connects by SSH, through jump hosts if there are any: by the SSH library, or by OpenSSH where
- * the inventory says so, or where ssh_config, keys or the server need what the library cannot.
+ * the inventory says so, or where ssh_config, keys or the server need what the library cannot. Where
+ * no key is accepted, OpenSSH tries what else it may.
  * Tries again after a network failure, never after a refused login or a wrong host key.
  *
  * @param config the operator's ssh_config for the host
@@ -36,7 +38,9 @@ export async function openSsh(
   try {
     return { transport: await openChain(name, hops, logInByLibrary, options), user };
   } catch (error) {
-    if (!(error instanceof BeyondLibrary) || !hasSsh) throw error;
+    const isForOpenSsh =
+      error instanceof BeyondLibrary || (error instanceof NoKeyAccepted && (await logsInWithoutKey(hops)));
+    if (!isForOpenSsh || !hasSsh) throw error;
     return { transport: await byOpenSsh(), user };
   }
 }

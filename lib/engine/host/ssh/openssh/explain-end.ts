@@ -76,12 +76,24 @@ export function explainEnd(
   if (/^Connection timed out during banner exchange/m.test(text)) return explained(errorOf('', 'ETIMEDOUT'));
   const reasons = words.filter((line) => !ended.test(line));
   const login = loginIn(text, asks);
-  if (login && (login.isRefused || reasons.length > 0))
-    return explained(errorOf('authentication'), { ...login, words: reasons }, login);
-  if (!login && words.length > 0 && reasons.length === 0) return explained(errorOf('', 'ECONNRESET'));
+  if (login?.isRefused) return explained(errorOf('authentication'), { ...login, words: reasons }, login);
+  if (login ? reasons.length > 0 : words.length > 0 && reasons.length === 0) {
+    const isReason = afterLastMethod(said).some((line) => reasons.includes(line));
+    return explained(errorOf('', 'ECONNRESET'), { offered: [], words: reasons, isReason });
+  }
   if (ended.test(words.at(-1) ?? ''))
     return new NetworkError(name, `the connection to ${config.host} broke off: ${words.join('; ')}`);
   return explained(errorOf(words.join('; ') || 'ssh ended without a word'));
+}
+
+/** What ssh and the server said after the last method of login, and after its answer. */
+function afterLastMethod(said: readonly string[]): readonly string[] {
+  const last = said.findLastIndex((line) =>
+    /^debug1: (Next authentication method|Offering public key|Authentications that can continue): /.test(
+      line,
+    ),
+  );
+  return wordsOf(said.slice(last + 1));
 }
 
 /** How far the login came; undefined where it did not begin. */
@@ -92,7 +104,8 @@ function loginIn(text: string, asks: boolean) {
   if (offered === undefined) return undefined;
   return {
     offered,
-    isRefused: refused !== undefined,
+    // A server that says goodbye in the middle of a login refuses it.
+    isRefused: refused !== undefined || /^Received disconnect from /m.test(text),
     isPartial: / with partial success/.test(text),
     tried: [...text.matchAll(/^debug1: Offering public key: (.*) SHA256:/gm)].map(([, key]) => `${key}`),
     unusable: !asks && offered.some((method) => method !== 'publickey') ? [noTerminal] : [],

@@ -39,14 +39,15 @@ const whereKnown = [
  *
  * @param via the ProxyCommand that reaches the host
  * @param folder for files of this connection
- * @param asks whether somebody can be asked for a password
+ * @param more `asks`: whether somebody can be asked for a password; `isAlone`: whether the key file
+ * of the inventory is tried without keys of the agent
  * @throws Unreachable for a pinned key that is not a key
  */
 export function optionsFor(
   hop: Hop,
   via: string | undefined,
   folder: string,
-  { timeout, asks }: { readonly timeout: number; readonly asks: boolean },
+  { timeout, asks, isAlone }: { readonly timeout: number; readonly asks: boolean; readonly isAlone: boolean },
 ): { readonly words: readonly string[]; readonly environment: NodeJS.ProcessEnv } {
   const { asked, config, identityFile, isDirect } = hop;
   const known = knownHostsOf(hop, folder);
@@ -58,6 +59,7 @@ export function optionsFor(
     ...(asks ? [] : ['BatchMode=yes']),
     ...(proxy === undefined ? [] : [`ProxyCommand=${proxy}`]),
     ...(identityFile === undefined ? [] : [`IdentityFile=\${${keyVariable}}`]),
+    ...(isAlone ? ['IdentitiesOnly=yes'] : []),
     ...(known === undefined
       ? []
       : [`UserKnownHostsFile=\${${knownVariable}}`, 'GlobalKnownHostsFile=/dev/null']),
