@@ -110,21 +110,6 @@ test('of a gateway alone the host is a target, and of one that is an RPC server,
   expect(inventoryRules(hosts, vars)).toContain('absent(up{job=\\"gateway\\",instance=\\"gw-1\\"})');
 });
 
-test('the rules know the RPC servers for heavy methods', async () => {
-  const changes = [
-    [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' } }],
-    [['groups', 'rpc', 'rpc-2', 'vars'], { methods: 'heavy' }],
-    [['vars', 'gateway'], { methods: { heavy: ['debug_*'] } }],
-  ] as const;
-  const { hosts, vars } = await contextOf({ changes });
-  const { groups } = JSON.parse(inventoryRules(hosts, vars)) as {
-    groups: [{ rules: { record?: string }[] }];
-  };
-  expect(groups[0].rules.filter(({ record }) => record === 'rpc_node_heavy_server')).toEqual([
-    { record: 'rpc_node_heavy_server', expr: '1', labels: { server: 'rpc-2' } },
-  ]);
-});
-
 test('clients reach the gateways by the shared address, or by their own, and so does the monitor', async () => {
   const gateways = [
     ['groups', 'gateway'],

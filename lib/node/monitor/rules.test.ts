@@ -71,8 +71,7 @@ const cases: readonly (readonly [
     'NobodyServes',
     {
       [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: fault(1, 0),
-      [`haproxy_server_status{${onHttp},server="rpc-3",state="UP"}`]: '1x280',
-      'rpc_node_heavy_server{server="rpc-3"}': '1x280',
+      [`haproxy_server_status{${onGateway},proxy="rpc_heavy",server="rpc-3",state="UP"}`]: '1x280',
     },
   ],
   [
@@ -371,8 +370,7 @@ const silent: readonly (readonly [
     {
       [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: '0x280',
       [`haproxy_server_status{${onHttp},server="rpc-2",state="UP"}`]: '1x280',
-      [`haproxy_server_status{${onHttp},server="rpc-3",state="UP"}`]: '0x280',
-      'rpc_node_heavy_server{server="rpc-3"}': '1x280',
+      [`haproxy_server_status{${onGateway},proxy="rpc_heavy",server="rpc-3",state="UP"}`]: '0x280',
     },
     [20, 60],
   ],

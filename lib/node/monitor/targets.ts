@@ -70,8 +70,8 @@ const driftCheckMissing = {
 /**
  * The rules that depend on the inventory, in JSON, which is YAML as well. One for each target
  * fires when Prometheus does not know it any more: `up` is 0 for a target that does not answer;
- * for one that was lost from the configuration there is no `up` at all. Others have, for
- * templates/monitor/rules.yml, the objective as a share, and the RPC servers for heavy methods.
+ * for one that was lost from the configuration there is no `up` at all. Another one has the
+ * objective as a share, for templates/monitor/rules.yml.
  */
 export function inventoryRules(
   hosts: readonly InventoryHost<Variables>[],
@@ -93,14 +93,7 @@ export function inventoryRules(
   const rules = [
     ...unknown,
     ...(hosts.some(({ vars }) => vars.monitoring.drift_check) ? [driftCheckMissing] : []),
-    ...(probesOf(hosts).length > 0 ? [share, ...heavyServers(hosts)] : []),
+    ...(probesOf(hosts).length > 0 ? [share] : []),
   ];
   return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;
-}
-
-/** HAProxy's own metrics do not say which methods its servers are for. */
-function heavyServers(hosts: readonly InventoryHost<Variables>[]) {
-  return hosts
-    .filter(({ vars }) => vars.methods === 'heavy')
-    .map(({ name }) => ({ record: 'rpc_node_heavy_server', expr: '1', labels: { server: name } }));
 }
