@@ -68,6 +68,7 @@ export default defineConfig({
           page('Status', '/status'),
           page('Monitoring', '/monitoring'),
           page('Alerts', '/alerts'),
+          page('Alerts of gateways', '/alerts-gateway'),
           page('What has fired each alert', '/alerts-fired'),
         ],
       },

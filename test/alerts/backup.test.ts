@@ -5,13 +5,15 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { metricsProgram } from '../../lib/node/monitor/textfiles.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { until } from '../gateway/gateway.ts';
+import { type Copy, copyOf } from '../kinds/backup-copy.ts';
 import { type Repository, startRepository } from '../kinds/backup-repository.ts';
 import { nodeExporter, prometheus } from '../monitoring-programs.mjs';
+import { getStorageServer, startStorage } from '../storage-server.ts';
 import { onlyFire, type Prometheus, start, startPrometheus } from './prometheus.ts';
 
 // The real PostgreSQL and Barman, judged by the backup host's own script.
@@ -26,6 +28,9 @@ let folder: string;
 let server: Repository;
 let exporter: ReturnType<typeof start>;
 let monitor: Prometheus;
+let storage: Awaited<ReturnType<typeof startStorage>> | undefined;
+/** The copy in the storage, once there is one. */
+let copy: Copy | undefined;
 let judges = true;
 let runs = true;
 let judging: Promise<void> | undefined;
@@ -49,7 +54,8 @@ async function targets() {
 async function judge(): Promise<void> {
   const { source } = server;
   const connection = `host=${source.socket} port=${source.port} user=${source.user} dbname=state_db`;
-  const words = [server.repository, connection, join(folder, 'textfiles'), join(folder, 'state'), oldest, 0];
+  const folders = [join(folder, 'textfiles'), join(folder, 'state')];
+  const words = [server.repository, connection, ...folders, oldest, 0, copy?.notes ?? ''];
   const PATH = `${join(server.folder, 'bin')}:${process.env.PATH}`;
   const script = metricsProgram('backup-check');
   await promisify(execFile)('sh', ['-c', script, 'backup-check', ...words.map(String)], {
@@ -109,6 +115,7 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
     await judging;
     await monitor?.stop();
     await exporter?.stop();
+    await storage?.remove();
     await server?.end();
     await rm(folder, { recursive: true, force: true });
   });
@@ -117,7 +124,7 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
     monitor = await startPrometheus({
       ...(await targets()),
       groups: ['backup'],
-      sooner: { '> 600': '> 20' },
+      sooner: { '> 600': '> 20', '> 3600': '> 30' },
       faster: 60,
     });
     await only('BackupFailing', 'BackupOld');
@@ -166,5 +173,27 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
     await only('BackupFailing');
     judges = true;
     await only();
+  });
+
+  // Last: nothing is sent after it.
+  test('the storage of the copy is away', async () => {
+    getStorageServer();
+    storage = await startStorage();
+    copy = copyOf(server, storage.storage());
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    await only();
+    await storage.stop();
+    let sends = true;
+    const sending = (async () => {
+      while (sends) await copy?.send();
+    })();
+    try {
+      await only('BackupCopyOld');
+      await storage.start();
+      await only();
+    } finally {
+      sends = false;
+      await sending;
+    }
   });
 });

@@ -53,7 +53,7 @@ test('the tables that the page of alerts names are there', async () => {
   const tables = [...String(file?.content).matchAll(/^backend (\w+)\n +stick-table/gm)].map(
     ([, name]) => name,
   );
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/alerts.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/alerts-gateway.md'), 'utf8');
   const named = [...page.matchAll(/show table (\w+)|table `(\w+)`/g)].map(([, one, other]) => one ?? other);
   expect(named).toEqual(['limits', 'clients', 'key_limits']);
   expect(tables).toEqual(expect.arrayContaining(named));
