@@ -13,4 +13,5 @@ SIGNING=$(cat)
 command -v curl >/dev/null || { echo 'curl is not installed' >&2; exit 3; }
 can_sign >&2 || exit 1
 list_page "$1" "$2" "$3" '' "$4" || exit 1
+# shellcheck disable=SC2154 # of storage-folder.sh
 printf '%s\n' "$l_names" | awk -v length_of="${#3}" '{ print substr($0, length_of + 1) }' | sed -n 's/^\(..*\) \([0-9]*\)$/\2 \1/p'

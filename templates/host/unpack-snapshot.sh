@@ -188,7 +188,7 @@ for each in $running; do wait "$each" || whole=no; done
 kill "$keeper"
 remove_pieces "$copy"
 # From here on a server changes the files. No piece may be unpacked over them, also after a power failure: the notes have to be on the disk.
-keep && sync -f "$copy" || fail "what is unpacked cannot be written to the disk of $copy"
+{ keep && sync -f "$copy"; } || fail "what is unpacked cannot be written to the disk of $copy"
 
 echo 'all pieces are unpacked'
 start_copy

@@ -96,6 +96,19 @@ test('an image that is not there yet is asked when it is', async () => {
   expect(verdict).toMatchObject({ is: 'unknown', until: expect.stringMatching(/^image .* is there$/) });
 });
 
+test('the hint about another C library has the image by which it is pulled; an id pulls nothing', async () => {
+  const hint = async (image: string) => {
+    const resources = await physicalSnapshot.resources(await physicalContext({ image }));
+    return resources.find(({ name }) => name.includes('sorts text'))?.hint;
+  };
+  expect(await hint('postgres@sha256:1')).toMatch(
+    /^name the image that the snapshot was made with, postgres@sha256:1 \(images\.database\), or/,
+  );
+  expect(await hint('sha256:1')).toMatch(
+    /^name the image that the snapshot was made with by its digest \(images\.database\), or/,
+  );
+});
+
 test('a database that is there is left alone, and nothing is asked or fetched', async () => {
   const host = fakeHost([], { stat: async () => rootsFile });
   for (const resource of await physicalSnapshot.resources(await physicalContext()))
