@@ -224,6 +224,7 @@ local function enact(host)
   core.log(host.serving and core.notice or core.warning, "RPC host " .. host.name .. " " .. what)
 end
 
+-- The hosts, with their servers of HAProxy by the names of the backends.
 local function find_hosts()
   local by_name = {}
   for _, backend in ipairs(backends) do
