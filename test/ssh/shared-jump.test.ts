@@ -54,6 +54,15 @@ test('the second factor of a jump host is asked for once, for all hosts behind i
   await Promise.all(connections.map((connection) => connection.close()));
 });
 
+test('a jump host that wants more than a key sees one login of the SSH library and one of OpenSSH', async () => {
+  const { jump, host, through } = await behindJump(twoFactors, newUser());
+  const ask = vi.fn(async () => 'right-password');
+  const ways = hosts(8).map((name) => said(host, { ...through, client: undefined }, ask, name));
+  expect(await Promise.all(ways)).toEqual(hosts(8).map(() => 'in'));
+  expect(ask).toHaveBeenCalledTimes(1);
+  expect(jump.log().match(/^Connection from /gm)).toHaveLength(2);
+});
+
 test('the login at a jump host ends with the last host behind it', async () => {
   const { jump, host, through, logins } = await behindJump('');
   const connections = await Promise.all(hosts(3).map((name) => connect(name, settingsFor(host, through))));

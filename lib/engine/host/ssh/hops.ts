@@ -81,6 +81,15 @@ async function resolveJump(name: string, label: string, isReached: boolean): Pro
   return { label, asked: { host, ...given }, config };
 }
 
+/**
+ * What decides about the login at a jump host.
+ *
+ * @param way how it is reached
+ */
+export function jumpKey({ asked, identityFile, knownHostsFile }: Hop, way: string | undefined): string {
+  return JSON.stringify([asked, identityFile, knownHostsFile, way]);
+}
+
 /** A jump host could not reach the next hop. */
 export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): NetworkError {
   const why = error instanceof Error ? error.message : String(error);

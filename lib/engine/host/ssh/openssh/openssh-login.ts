@@ -3,6 +3,7 @@ import { printable } from '../../../text/printable.ts';
 import { shellWord } from '../../../text/shell-word.mjs';
 import { Unreachable } from '../../connection-errors.ts';
 import { agentKeyTypes, listAgentKeys } from '../agent-keys.ts';
+import { jumpKey } from '../hops.ts';
 import { pinnedKeys } from '../host-key.ts';
 import { lockedKey } from '../key-file.ts';
 import type { Hop, LogIn, Login, LoginLimits, ProxyCommand } from '../link.ts';
@@ -54,9 +55,9 @@ export const logInByOpenSsh: LogIn<ProxyCommand> = async (hop, via, limits) => {
     throw new Unreachable(name, 'there is no program ssh for ssh.client of the inventory', hint);
   }
   if (!hop.isJump) return loginOf(await byKeys(hop, via, limits));
-  const { asked, identityFile, knownHostsFile } = hop;
-  const key = JSON.stringify([asked, identityFile, knownHostsFile, via?.command]);
-  return shareLogin(hop, key, limits, async (own) => loginOf(await byKeys(hop, via, own)));
+  return shareLogin(hop, jumpKey(hop, via?.command), limits, async (own) =>
+    loginOf(await byKeys(hop, via, own)),
+  );
 };
 
 function loginOf(master: Master): Login<ProxyCommand> {
