@@ -64,6 +64,14 @@ function offeredWithKilledVerification() {
   }
 }
 
+/** A folder with a program df that says so. */
+function diskWith(line: string): string {
+  const folder = join(host.folder, 'disk');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'df'), `#!/bin/sh\necho '${line}'\n`, { mode: 0o755 });
+  return folder;
+}
+
 /** The folder of the newest base backup. */
 const newest = () => {
   const ids = readdirSync(join(host.repository, 'base')).sort();
@@ -172,10 +180,7 @@ test('a drill passes when the blocks are those of the running database, and leav
 });
 
 test('a drill that the backup host has no room for is refused before it copies anything', () => {
-  const disk = join(host.folder, 'disk');
-  mkdirSync(disk);
-  writeFileSync(join(disk, 'df'), '#!/bin/sh\necho disk 9000000 8000000 1000000 89% /\n', { mode: 0o755 });
-  const { code, said } = host.drill(disk);
+  const { code, said } = host.drill(diskWith('disk 9000000 8000000 1000000 89% /'));
   expect(code).toBe(1);
   expect(said).toMatch(/^there is no room for the recovery in .*: it takes \d+ MB, and 1 MB are free$/m);
   expect(readdirSync(join(host.repository, '..'))).not.toContain('drill');
@@ -295,6 +300,51 @@ test('a base backup that is not whole is not offered, and is removed only for pi
   expect(existsSync(stream)).toBe(false);
   expect(readFileSync(join(pieces, 'SHA256SUMS'), 'utf8')).not.toContain(sum);
   execFileSync('sha256sum', ['--check', '--quiet', '--strict', 'SHA256SUMS'], { cwd: pieces });
+});
+
+test('without room on the backup host no base backup begins, and what a failed run left goes', () => {
+  expect(host.makeBackup(diskWith('1000000'))).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^there is no room for a base backup in \S+: until it is cut, one such as the newest takes \d+ MB, and 1 MB are free\n$/,
+    ),
+  });
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  const [data, there] = [newest(), readdirSync(join(host.repository, 'base'))];
+  // As where the machine failed.
+  execFileSync('install', ['-d', '-o', 'barman', join(data, 'pieces.part')]);
+  expect(host.makeBackup(diskWith('1000000')).said).toMatch(/^there is no room in \S+ for its pieces: /);
+  expect(readdirSync(data)).not.toContain('pieces.part');
+  expect(readdirSync(join(host.repository, 'base'))).toEqual(there);
+});
+
+test('a base backup whose pieces have no room is not cut, and leaves no half of them', () => {
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  const data = newest();
+  const aside = join(host.folder, 'aside');
+  execFileSync('cp', ['-a', data, aside]);
+  const size = statSync(join(data, 'base.tar.zst')).size;
+  execFileSync('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${Math.round(size * 1.2)},uid=barman,mode=0700`,
+    'tmpfs',
+    data,
+  ]);
+  try {
+    execFileSync('cp', ['-a', `${aside}/.`, data]);
+    const words =
+      /^the base backup \w+ is corrupt, or cannot be cut: there is no room in \S+ for its pieces: /;
+    expect(host.offerRecovery('latest').said).toMatch(words);
+    // Another program takes the room meanwhile.
+    expect(host.offerRecovery('latest', undefined, diskWith('9000000000000')).said).not.toMatch(words);
+    expect(readdirSync(data)).toEqual(expect.not.arrayContaining(['pieces', 'pieces.part']));
+  } finally {
+    execFileSync('umount', [data]);
+    rmSync(aside, { recursive: true });
+  }
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
 });
 
 test('a base backup that was not cut, and one that the version before has made, are recovered', async () => {
