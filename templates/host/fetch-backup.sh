@@ -62,7 +62,7 @@ is_followed() {
   [ -n "$newest" ] || return 0
   rm -f "$work/history"
   get "$1log/$newest" "$work/history" '' 0 </dev/null || exit 1
-  is_of_timeline "$work/info" $((0x${newest%%.*})) "$work/history"
+  is_of_timeline "$work/info" $((0x${newest%%.*})) "$(left_before <"$work/history")"
 }
 
 # Sets $base to the newest base backup that ended before the time, and $repository to the folder of its repository, with / at its end: SYSTEM/NAME/,

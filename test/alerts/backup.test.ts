@@ -51,7 +51,7 @@ async function judge(): Promise<void> {
   const connection = `host=${source.socket} port=${source.port} user=${source.user} dbname=state_db`;
   const words = [server.repository, connection, join(folder, 'textfiles'), join(folder, 'state'), oldest, 0];
   const PATH = `${join(server.folder, 'bin')}:${process.env.PATH}`;
-  const script = metricsProgram('backup-check');
+  const script = metricsProgram('timeline', 'backup-check');
   await promisify(execFile)('sh', ['-c', script, 'backup-check', ...words.map(String)], {
     env: { ...process.env, PATH },
   });

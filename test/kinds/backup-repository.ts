@@ -60,9 +60,14 @@ export interface Repository {
   /**
    * Adds what a recovered server has written, as if it sent that: its timeline and its log.
    *
+   * @param options `isArchived`: whether Barman has archived it, default true. `lost`: so many
+   * segments from its beginning are not there, as after `barman receive-wal --reset`
    * @returns removes it
    */
-  addLogOf(recovered: Postgres): () => void;
+  addLogOf(
+    recovered: Postgres,
+    options?: { readonly isArchived?: boolean; readonly lost?: number },
+  ): () => void;
   end(): Promise<void>;
 }
 
@@ -313,18 +318,24 @@ export async function startRepository(settings: Readonly<Record<string, string>>
       }
       return started;
     },
-    addLogOf(recovered) {
+    addLogOf(recovered, { isArchived = true, lost = 0 } = {}) {
       const last = recovered.sql('postgres', 'select pg_walfile_name(pg_switch_wal())');
       const [timeline, folder] = [last.slice(0, 8), last.slice(0, 16)];
       const log = join(recovered.sql('postgres', 'show data_directory'), 'pg_wal');
-      const add = (name: string, to: string) =>
-        execFileSync('install', ['-D', '-o', 'barman', join(log, name), join(repository, 'wals', to, name)]);
-      for (const name of readdirSync(log))
-        if (/^[0-9A-F]{24}$/.test(name) && name.startsWith(folder) && name <= last) add(name, folder);
+      const add = (name: string, to: string) => {
+        const target = join(repository, isArchived ? join('wals', to) : 'streaming', name);
+        execFileSync('install', ['-D', '-o', 'barman', '-g', 'barman', join(log, name), target]);
+      };
+      const segments = readdirSync(log)
+        .filter((name) => /^[0-9A-F]{24}$/.test(name) && name.startsWith(folder) && name <= last)
+        .sort();
+      for (const name of segments.slice(lost)) add(name, folder);
       add(`${timeline}.history`, '');
       return () => {
         for (const name of [folder, `${timeline}.history`])
-          rmSync(join(repository, 'wals', name), { recursive: true });
+          rmSync(join(repository, 'wals', name), { recursive: true, force: true });
+        for (const name of readdirSync(join(repository, 'streaming')))
+          if (name.startsWith(timeline)) rmSync(join(repository, 'streaming', name));
       };
     },
     async end() {

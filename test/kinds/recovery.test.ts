@@ -128,6 +128,30 @@ test('a server is as it was at the end of all that arrived, and what is offered 
   expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
 });
 
+test('what the databases wrote until they were stopped is offered, too, and nothing is read twice', async () => {
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  addBlocks(20);
+  host.source.sql('postgres', 'select pg_switch_wal()');
+  addBlocks(20);
+  await host.untilReceived();
+  const folder = join(host.folder, 'counts');
+  mkdirSync(folder);
+  writeFileSync(
+    join(folder, 'sha256sum'),
+    `#!/bin/sh\ncase "$*" in *--check*) echo x >>${folder}/read ;; esac\nexec /usr/bin/sha256sum "$@"\n`,
+    { mode: 0o755 },
+  );
+  writeFileSync(join(folder, 'read'), '', { mode: 0o666 });
+  execFileSync('chmod', ['666', join(folder, 'read')]);
+  const renewed = host.renewRecovery(folder);
+  expect(renewed, renewed.said).toMatchObject({ code: 0 });
+  expect(readFileSync(join(folder, 'read'), 'utf8')).toBe('');
+  expect(await host.receive('latest')).toMatchObject({ code: 0 });
+  const server = await host.start();
+  expect(server.sql('state_db', blocksOf)).toBe(blocks());
+  await server.stop();
+});
+
 test('a server is as it was at a time, whatever was written after it', async () => {
   addBlocks(10);
   const expected = blocks();
@@ -226,7 +250,7 @@ test('what is wrong with the backup or its log is known before the server is tou
   host.barman('-q', 'archive-wal', 'state-db');
   renameSync(segment, join(host.folder, 'segment'));
   expect(host.offerRecovery('latest').said).toMatch(
-    /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
+    /^the write-ahead log has a gap: segment [0-9A-F]{24} is not there/m,
   );
   renameSync(join(host.folder, 'segment'), segment);
   expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain(
@@ -368,7 +392,7 @@ test('a base backup that was not cut, and one that the version before has made, 
   expect(left).toBe('');
 });
 
-test('a base backup of a time that a recovery has undone is not taken', async () => {
+test('after a recovery to a time, what it has undone never comes back', async () => {
   const first = newest();
   await delay(1100);
   const [before, time] = [blocks(), new Date().toISOString().replace(/\.\d+Z$/, 'Z')];
@@ -381,15 +405,43 @@ test('a base backup of a time that a recovery has undone is not taken', async ()
   expect(await host.receive(time)).toMatchObject({ code: 0 });
   const other = await host.start();
   expect(other.sql('state_db', blocksOf)).toBe(before);
-  other.sql('state_db', "insert into state.l2block select max(block_num) + 1, 'other' from state.l2block");
+  for (let n = 0; n < 3; n += 1)
+    other.sql(
+      'state_db',
+      "select pg_switch_wal(); insert into state.l2block select max(block_num) + 1, 'other' from state.l2block",
+    );
   const after = other.sql('state_db', blocksOf);
-  const removeLog = host.addLogOf(other);
-  await other.stop();
-  try {
-    expect(await recovered('latest')).toBe(after);
-  } finally {
-    removeLog();
+  // The log that it has undone goes further than its own.
+  for (let n = 0; n < 8; n += 1) {
+    addBlocks(1);
+    host.source.sql('postgres', 'select pg_switch_wal()');
   }
+  await host.untilReceived();
+  host.barman('-q', 'archive-wal', 'state-db');
+  const removeRest = host.addLogOf(other, { lost: 2 });
+  expect(host.offerRecovery('latest')).toEqual({
+    code: 1,
+    said: expect.stringMatching(/^the write-ahead log has a gap: segment 00000002[0-9A-F]{16} is not there/),
+  });
+  removeRest();
+  // It has just arrived.
+  const removeLog = host.addLogOf(other, { isArchived: false });
+  await other.stop();
+  expect(await recovered('latest')).toBe(after);
+  // A recovery to a time needs none of the log that came later.
+  expect(await recovered(time)).toBe(before);
+  removeLog();
+  // Its timeline is known by a base backup alone.
+  const info = join(newest(), '../backup.info');
+  const text = readFileSync(info, 'utf8');
+  writeFileSync(info, text.replace(/^timeline=1$/m, 'timeline=2'));
+  expect(host.offerRecovery('latest')).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^the base backup \w+ is of timeline 2, .* 00000002\.history has not arrived/,
+    ),
+  });
+  writeFileSync(info, text);
 });
 
 // The last one: the source is gone after it.
