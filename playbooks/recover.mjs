@@ -31,10 +31,21 @@ await runPlaybook(
         roles: await roles(...serverRoles, 'configuration'),
         needs: ['recover from the backup'],
       }),
+      play('stop the databases', {
+        hosts: 'database',
+        roles: await roles('recovery'),
+        needs: ['prepare the server'],
+      }),
+      play('offer what arrived last', {
+        hosts: 'backup',
+        roles: await roles('recovery-data'),
+        needs: ['stop the databases'],
+        optional: true,
+      }),
       play('Database+Sync server', {
         hosts: 'database',
         roles: await roles(
-          'recovery',
+          'recovery-data',
           'container-network',
           'state-db',
           'snapshot',
@@ -48,7 +59,7 @@ await runPlaybook(
           'replica-source',
           'encryption',
         ),
-        needs: ['prepare the server'],
+        needs: ['offer what arrived last'],
       }),
       play('end of the recovery', {
         hosts: 'backup',

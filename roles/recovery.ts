@@ -3,19 +3,19 @@ import { askedRecovery } from '../lib/node/recovery/asked.ts';
 import { drillPasses } from '../lib/node/recovery/drill.ts';
 import { copyIsFetched } from '../lib/node/recovery/fetched.ts';
 import { recoveryIsOffered } from '../lib/node/recovery/offered.ts';
-import { recoveryIsReceived } from '../lib/node/recovery/received.ts';
+import { recoveryCanBeReceived } from '../lib/node/recovery/received.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
- * The databases as they were at a time: offered by the backup host, and unpacked on
- * the Database+Sync server. Or a drill of it.
+ * The databases as they were at a time are offered by the backup host, and the Database+Sync server
+ * stops for them (`recovery-data`). Or a drill of it.
  */
 export default role<Variables>('recovery', async (context) => {
   const asked = askedRecovery(context);
   if (asked === undefined) return [];
   const isBackup = context.host.groups.includes('backup');
   if (asked.isDrill) return isBackup ? [drillPasses(context.vars, asked.time)] : [];
-  if (!isBackup) return recoveryIsReceived(context, asked);
+  if (!isBackup) return recoveryCanBeReceived(context, asked);
   const fetched = asked.fromStorage ? await copyIsFetched(context, asked.time) : [];
   return [...fetched, ...recoveryIsOffered(context, asked)];
 });

@@ -5,6 +5,7 @@
 # Arguments: folder of the repository, connection to the server, folder of the textfile collector, folder of the results, hours after which
 # a backup is too old, hours after which the drill must have passed again (0: no drill); folder with the notes of the copy in a storage, where
 # there is one (send-backup.sh).
+# shellcheck disable=SC2154 # timeline.sh sets timeline, left and segments
 set -u
 umask 022
 export LC_ALL=C TZ=UTC
@@ -25,26 +26,34 @@ free=$(df -B1 --output=avail "$folder" | tail -n 1)
 size=$(df -B1 --output=size "$folder" | tail -n 1)
 [ "$free" -ge $((size / 50)) ] || problem "repository full: $((free / 1048576)) MB of $folder are left, and no write-ahead log arrives without space"
 
-# No date but the name of the newest backup that is whole.
-newest=0
+choose_timeline "$folder"
+# No date but the name of the newest backup that is whole. The log is needed from the beginning of the newest one that a recovery can take.
+newest=0 needed_from=0 begin=''
 for info in "$folder"/base/*/backup.info; do
   grep -qx 'status=DONE' "$info" 2>/dev/null || continue
-  end=$(date -d "$(sed -n 's/^end_time=//p' "$info")" +%s) || continue
+  end=$(date -d "$(word_of "$info" end_time)" +%s) || continue
   [ "$end" -gt "$newest" ] && newest=$end
+  if [ "$end" -gt "$needed_from" ] && is_of_timeline "$info" "$timeline" "$left"; then needed_from=$end begin=$(word_of "$info" begin_wal); fi
 done
 if [ "$newest" = 0 ]; then problem 'no backup: there is no whole base backup'
 elif [ $((now - newest)) -gt $((oldest * 3600)) ]; then
   problem "backup too old: the newest is of $(date -d "@$newest" '+%Y-%m-%d %H:%M'), more than $oldest hours ago"
 fi
 
-[ ! -s "$state/verify-failed" ] || problem "the newest base backup is corrupt: $(head -n 1 "$state/verify-failed")"
+said=$(head -n 1 "$state/verify-failed" 2>/dev/null)
+case $said in
+  '') ;;
+  'there is no room'*) problem "the newest base backup is not verified: $said" ;;
+  *) problem "the newest base backup is corrupt: $said" ;;
+esac
 
-# A segment that lacks its predecessor: nothing after the gap can be recovered from a backup before it.
-gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u | awk '
-  function hex(text, i, n) { for (i = 1; i <= length(text); i++) n = n * 16 + index("123456789ABCDEF", substr(text, i, 1)); return n }
-  { line = substr($0, 1, 8); at = hex(substr($0, 9, 8)) * 256 + hex(substr($0, 17, 8)) }
-  line == before && at != last + 1 { print name " is followed by " $0; exit }
-  { before = line; last = at; name = $0 }')
+# A segment that lacks its predecessor, also of the timeline before: nothing after the gap can be recovered from a backup before it.
+gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u |
+  awk -v newest="$timeline" -v left="$left" -v begin="$begin" "$segments"'
+    BEGIN { from = at(begin) }
+    at($0) < from || $0 "" != needed(at($0)) "" { next }
+    name != "" && at($0) != last + 1 { print name " is followed by " $0; exit }
+    { last = at($0); name = $0 "" }')
 [ -z "$gap" ] || problem "gap in the write-ahead log: $gap; make a base backup: barman backup state-db"
 
 # What the server says of the receiver: bytes that it lacks, and whether its slot still holds all that it needs.

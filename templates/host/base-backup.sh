@@ -9,20 +9,34 @@ results=$1
 shift
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 as_barman() { as_user barman "$@"; }
-corrupt() {
+unverified() {
   printf '%s\n' "$*" >"$results/verify-failed"
-  fail "the backup is not what the server sent: $*"
+  fail "the base backup is not verified: $*"
+}
+# Sets $newest to the folder of the newest whole base backup, or to nothing.
+choose_newest() {
+  newest=''
+  for data in "$REPOSITORY"/base/*/data; do
+    ! grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || newest=$data
+  done
 }
 
+# What an earlier run did not come to. Where it failed on a full disk, nothing would ever make room otherwise.
+for data in "$REPOSITORY"/base/*/data; do
+  ! grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || cut_base "$data"
+done
+choose_newest
+if [ -e "$newest/pieces" ] || [ -e "$newest/base.tar.zst" ]; then
+  size=$(du -s -B1 "$newest" | cut -f1) free=$(df -B1 --output=avail "$REPOSITORY" | tail -n 1)
+  # While it is cut it is there twice.
+  [ $((2 * size)) -le "$free" ] ||
+    fail "there is no room for a base backup in $REPOSITORY: until it is cut, one such as the newest takes $((2 * size / 1000000)) MB, and $((free / 1000000)) MB are free"
+fi
 as_barman barman -q backup --wait "$@" state-db || fail "the backup failed: $(as_barman barman check --nagios state-db)"
 mkdir -p "$results" || exit 1
-# Also what an earlier run did not come to. The last one is the newest: its result is what counts.
-wrong=''
-for data in "$REPOSITORY"/base/*/data; do
-  grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || continue
-  if said=$(cut_base "$data" 2>&1); then wrong=''; continue; fi
+choose_newest
+if ! said=$(cut_base "$newest" 2>&1); then
   wrong=$(printf '%s\n' "$said" | tail -n 1)
-  wrong=${wrong:-it was not cut to its end}
-done
-[ -z "$wrong" ] || corrupt "$wrong"
+  unverified "${wrong:-it was not cut to its end}"
+fi
 rm -f "$results/verify-failed"

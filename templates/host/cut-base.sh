@@ -20,6 +20,14 @@ cut_base() {
     # A run may have ended between the name of the pieces and their check, or have found them corrupt.
     if ! verify pieces >/dev/null 2>&1; then
       rm -rf pieces pieces.part
+      size=$(stat -c %s base.tar.zst)
+      free=$(df -B1 --output=avail . | tail -n 1)
+      if [ "$size" -gt "$free" ]; then
+        echo "there is no room in $1 for its pieces: they take $((size / 1000000)) MB, and $((free / 1000000)) MB are free" >&2
+        exit 1
+      fi
+      trap "rm -rf pieces.part" EXIT
+      trap "exit 1" TERM INT
       mkdir -m 0700 pieces.part
       zstd -dcq base.tar.zst | "$2/cut-backup" pieces.part backup_manifest
       (cd pieces.part && sha256sum piece-* >SHA256SUMS)

@@ -1,11 +1,13 @@
 #!/bin/sh
 # Makes of a copy in an S3-compatible storage (send-backup.sh) a folder from which recovery.sh recovers, as user barman: the newest base backup
-# that ended before a time, and its write-ahead log. It may be killed at any moment: the next run fetches what is missing. The functions of
-# fetch.sh, storage-folder.sh and timeline.sh are before this text.
+# that ended before a time, and its write-ahead log. It may be killed at any moment: the next run fetches what is missing, and all of it where
+# the machine has restarted. Whoever can write to the storage can name files there as they like: names and words of them are used only where they
+# are such as send-backup.sh gives. The functions of fetch.sh, storage-folder.sh and timeline.sh are before this text.
 #
 # Standard input: settings of curl that sign requests, and identities of age, a line each. They are in no file of this host.
 # Arguments: the folder, the time (2026-11-22T18:00:00Z, or latest)
 # Settings, from the file COPY_CONF or /etc/rpc-node/backup-copy.conf: as send-backup.sh has them
+# shellcheck disable=SC2154 # timeline.sh sets segments
 set -u
 umask 077
 export LC_ALL=C TZ=UTC
@@ -56,13 +58,26 @@ get() {
 # Prints a time of the backup.info that was read, seconds since 1970, or nothing. Argument: begin or end
 info_time() { word_of "$work/info" "$1_time" | date -f - +%s 2>/dev/null; }
 
-# Whether the newest timeline has all of the base backup that was read. Argument: the folder of its repository
+# Whether all words of the backup.info that was read are such as Barman writes.
+is_info() {
+  for word in timeline version begin_wal end_wal end_xlog; do word_of "$work/info" "$word"; done | tr '\n' ' ' |
+    grep -qxE '[0-9]{1,9} [0-9]{5,6} [0-9A-F]{24} [0-9A-F]{24} [0-9A-F]{1,8}/[0-9A-F]{1,8} '
+}
+
+# Whether the newest timeline has all of the base backup that was read. Argument: its folder
 is_followed() {
-  newest=$(sed -n "s|^$1log/\([0-9A-F]\{8\}\.history\.[0-9]*\).*|\1|p" "$work/there" | sort | tail -n 1)
-  [ -n "$newest" ] || return 0
-  rm -f "$work/history"
-  get "$1log/$newest" "$work/history" '' 0 </dev/null || exit 1
-  is_of_timeline "$work/info" $((0x${newest%%.*})) "$work/history"
+  newest=$(sed -n "s|^${1%base/*}log/\([0-9A-F]\{8\}\.history\.[0-9]*\).*|\1|p" "$work/there" | sort | tail -n 1)
+  timeline=1 left=''
+  if [ -n "$newest" ]; then
+    rm -f "$work/history"
+    get "${1%base/*}log/$newest" "$work/history" '' 0 </dev/null || exit 1
+    timeline=$((0x${newest%%.*})) left=$(left_before <"$work/history")
+  fi
+  own=$(word_of "$work/info" timeline)
+  # The recovery would silently be one to before it.
+  [ "$own" -le "$timeline" ] ||
+    fail "the base backup $SHOWN$1 is of timeline $own, which a recovery of the server began, and $(printf '%08X' "$own").history is not there: let the backup host send it. Where that host is gone, remove backup.info of that base backup to recover from the one before it"
+  is_of_timeline "$work/info" "$timeline" "$left"
 }
 
 # Sets $base to the newest base backup that ended before the time, and $repository to the folder of its repository, with / at its end: SYSTEM/NAME/,
@@ -70,16 +85,17 @@ is_followed() {
 choose_base() {
   until=9999999999 base='' unread=''
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
-  sed -nE 's#^(([0-9]+/[0-9a-f]+/)?base/([^/ ]+))/backup\.info(\.age)? .*#\3 \1#p' "$work/there" | sort -r >"$work/bases"
+  sed -nE 's#^(([0-9]+/[0-9a-f]+/)?base/([0-9]{8}T[0-9]{6}))/backup\.info(\.age)? .*#\3 \1#p' "$work/there" | sort -r >"$work/bases"
   while read -r _ each; do
     rm -f "$work/info"
     get "$each/backup.info" "$work/info" '' 0 </dev/null || { unread=yes; continue; }
     ended=$(info_time end) started=$(info_time begin)
-    if [ -z "$ended" ] || [ -z "$started" ]; then echo "$SHOWN$each/backup.info is damaged" >&2; unread=yes; continue; fi
-    if [ "$ended" -le "$until" ] && is_followed "${each%base/*}"; then base=$each; break; fi
+    if [ -z "$ended" ] || [ -z "$started" ] || ! is_info; then echo "$SHOWN$each/backup.info is damaged" >&2; unread=yes; continue; fi
+    if is_followed "$each" && [ "$ended" -le "$until" ]; then base=$each; break; fi
   done <"$work/bases"
   if [ -z "$base" ] && [ -n "$unread" ]; then exit 1; fi
-  [ -n "$base" ] || fail "no whole base backup in $SHOWN ended before $time"
+  [ -n "$base" ] ||
+    fail "no whole base backup${only_age:+ that is encrypted} in $SHOWN ended before $time${only_age:+: a copy in plain text is taken only without backup.recipients, backup.identity and --copy-identity}"
   repository=${base%base/*}
 }
 
@@ -93,23 +109,23 @@ need_one_repository() {
     fail "more than one repository was sent to $SHOWN at that time: $SHOWN$repository, $others. Name the folder of the right one in backup.copy_to for the recovery"
 }
 
-# Writes what is fetched, a line each: name, target, SHA-256 or -, arrival or -. With a time the log ends with the first segment that came
-# after it.
+# Writes what is fetched, a line each: name, target, SHA-256 or -, arrival or -. It is the log that recovery.sh lists.
 list_items() {
   begin=$(word_of "$work/info" begin_wal)
   end=$(word_of "$work/info" end_wal)
+  if [ ! -s "$data/pieces/SHA256SUMS" ] || grep -qvxE '[0-9a-f]{64} [ *]piece-[0-9]{6}\.tar\.zst' "$data/pieces/SHA256SUMS"; then
+    rm "$data/pieces/SHA256SUMS"
+    fail "$SHOWN$base/SHA256SUMS is damaged: it names what is no piece, or nothing"
+  fi
   sed "s|^\([0-9a-f]*\) [ *]\(.*\)|$base/\2 $data/pieces/\2 \1 -|" "$data/pieces/SHA256SUMS"
-  sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} .*|\1 \3|p" "$work/there" | sort |
-    awk -v begin="$begin" -v end="$end" -v until="$until" -v from="${repository}log/" -v to=wals/ '
+  sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.\([0-9]*\)\(\.age\)\{0,1\} \([0-9]*\)$|\1 \3 \5|p" "$work/there" | sort |
+    awk -v newest="$timeline" -v left="$left" -v begin="$begin" -v end="$end" -v until="$until" -v folder="${repository}log/" "$segments"'
       # As text: awk takes names of digits alone for numbers, and rounds them.
       $1 "" == before "" { next }
-      { before = $1; line = from $1 "." $2 " " to $1 " - " $2 }
-      $1 ~ /history$/ { print line; next }
-      length($1) != 24 || substr($1, 9) < substr(begin, 9) { next }
-      substr($1, 1, 8) != timeline { timeline = substr($1, 1, 8); over = 0 }
-      over { next }
-      { print line }
-      $2 > until && substr($1, 9) > substr(end, 9) { over = 1 }'
+      { before = $1; item = folder $1 "." $2 " wals/" $1 " - " $2 }
+      $1 ~ /history$/ { print item; next }
+      over || length($1) != 24 || at($1) < at(begin) || $1 "" != needed(at($1)) "" { next }
+      { print item; if (is_enough($2, $3) && at($1) > at(end)) over = 1 }'
 }
 
 # Fetches each of so many items. Argument: number of the worker
@@ -126,12 +142,14 @@ work_through() {
 
 # The fetch does not start without room on the disk. An encrypted file is there twice while it is decrypted.
 need_room() {
+  find wals "$data/pieces" -type f >"$work/here"
   needed=$(awk -v workers="$WORKERS" '
-    NR == FNR { size[$1] = $2; next }
-    system("test -e " $2) == 0 { next }
+    FILENAME == ARGV[1] { here[$0]; next }
+    FILENAME == ARGV[2] { size[$1] = $2; next }
+    $2 in here { next }
     $1 in size { sum += size[$1]; next }
     { sum += size[$1 ".age"]; if (size[$1 ".age"] > largest) largest = size[$1 ".age"] }
-    END { printf "%.0f", sum + workers * largest }' "$work/there" "$work/items")
+    END { printf "%.0f", sum + workers * largest }' "$work/here" "$work/there" "$work/items")
   free=$(df -P -B1 . | awk 'END { print $4 }')
   [ "$needed" -le "$free" ] ||
     fail "there is no room in $folder for the copy: $((needed / 1000000)) MB have to be fetched, and $((free / 1000000)) MB are free"
@@ -145,9 +163,15 @@ can_sign >&2 || exit 1
 mkdir -p "$folder" && cd "$folder" && exec 9>lock || exit 1
 flock -n 9 || fail 'another fetch runs'
 work=work
+# What a run without an end has fetched before a crash of the machine may not be on its disk.
+boot=$(cat /proc/sys/kernel/random/boot_id)
+if [ ! -e fetched ] && [ "$(cat boot 2>/dev/null)" != "$boot" ]; then rm -rf wals base; fi
 rm -rf "$work" fetched
-mkdir "$work" || exit 1
+mkdir "$work" && echo "$boot" >boot || exit 1
 list_folder "$SHOWN" "$BUCKET" "$PREFIX" >"$work/there" || exit 1
+# What is in plain text there could be anybody's.
+only_age=${RECIPIENTS:+yes}${IDENTITY:+yes}
+[ -z "$only_age" ] || sed -i '/\.age [0-9]*$/!d' "$work/there" || exit 1
 choose_base
 need_one_repository
 # Of a run to another time, or of another repository.
@@ -169,4 +193,4 @@ done
 for each in $workers; do wait "$each" || : >"$work/failed"; done
 [ ! -e "$work/failed" ] || fail "the copy in $SHOWN is not fetched. The next run goes on"
 # A base backup counts by it.
-mv "$work/info" "$data/../backup.info" && rm -rf "$work" && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched
+mv "$work/info" "$data/../backup.info" && rm -rf "$work" && sync -f . && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched

@@ -5,6 +5,7 @@
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
 #                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links. A fourth
 #                                word is a folder in place of the repository (fetch-backup.sh)
+#   recovery renew FOLDER TIME   offers it again, with what has arrived since. What was verified is not read again
 #   recovery copy FOLDER TIME    makes a data directory of it on this host, FOLDER/data. Nothing of an offer stays
 #   recovery drill FOLDER TIME   starts such a copy in a container that is thrown away, and compares its blocks with the running database. The
 #                                last line is PASS or says why not
@@ -16,9 +17,10 @@
 #   log/            write-ahead log, as it is in the repository
 #   lists/items     what has to be fetched: kind, name, SHA-256; lists/plain-* and lists/log-* are lists of files
 #   lists/source    the repository, or the folder in place of it
+#   lists/backup    the base backup
 #   lists/settings  for postgresql.auto.conf
 #   room            a file without content, as long as what is unpacked of it
-#   rpc-node-recovered   the time
+#   rpc-node-recovered   the time; it is as old as the list of the log
 #
 # Settings, from the file RECOVERY_CONF or /etc/rpc-node/recovery.conf:
 #   REPOSITORY   Barman's folder of the server
@@ -28,6 +30,7 @@
 #   IMAGE        PostgreSQL's image
 #   PULL         never where the inventory has the image's key: docker does not ask for signatures
 #   STATE_USER, STATE_DATABASE, PROVER_DATABASE
+# shellcheck disable=SC2154 # timeline.sh sets timeline and left
 set -u
 export LC_ALL=C TZ=UTC
 # shellcheck source=/dev/null
@@ -48,78 +51,73 @@ outside() {
   if [ -d /run/systemd/system ]; then systemd-run --quiet --wait --collect --pipe "$@"; else "$@"; fi
 }
 
-# Sets $timeline to the one that a recovery follows, which is the newest, and $history to its file. Each recovery of the server begins one.
-choose_timeline() {
-  timeline=1 history=''
-  for each in "$REPOSITORY"/wals/????????.history; do
-    number=$(printf '%d' "0x$(basename "$each" .history)" 2>/dev/null) || continue
-    [ "$number" -le "$timeline" ] || timeline=$number history=$each
-  done
-}
-
-# Sets $backup to the newest whole base backup that ended before the time.
+# Sets $backup to the newest whole base backup that ended before the time, or to that of the offer $verified.
 choose_backup() {
   backup='' best=0
+  offered=$(cat "$verified/lists/backup" 2>/dev/null)
   until=9999999999
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
   for info in "$REPOSITORY"/base/*/backup.info; do
+    name=$(basename "$(dirname "$info")") of=$(word_of "$info" timeline)
+    # The recovery would silently be one to before it. One that failed at its start has no number.
+    if [ "$of" -gt "$timeline" ] 2>/dev/null; then
+      fail "the base backup $name is of timeline $of, which a recovery of the server began, and $(printf '%08X' "$of").history has not arrived. As barman: barman receive-wal --reset state-db receives it; after barman delete state-db $name, a recovery starts from before it"
+    fi
     grep -qx 'status=DONE' "$info" 2>/dev/null || continue
     end=$(date -d "$(word_of "$info" end_time)" +%s) || continue
-    if [ "$end" -le "$until" ] && [ "$end" -ge "$best" ] && { [ -z "$history" ] || is_of_timeline "$info" "$timeline" "$history"; }; then
-      best=$end
-      backup=$(basename "$(dirname "$info")")
+    if [ "$end" -le "$until" ] && [ "$end" -ge "$best" ] && is_of_timeline "$info" "$timeline" "$left"; then
+      best=$end backup=$name
+      [ "$name" != "$offered" ] || break
     fi
   done
   [ -n "$backup" ] || fail "no whole base backup of timeline $timeline, which a recovery follows, ended before $time: see barman list-backups state-db"
 }
 
-# Prints the files of the log that a recovery needs, in their order: timelines, and segments from the one with which the backup begins. With
-# a time, a timeline ends with the first segment that came after it. The names that end in .partial are still being received.
+# Prints the files of the log that a recovery needs, in their order: histories of timelines, and segments from the one with which the backup
+# begins, each of its timeline, until it is enough for the time. The names that end in .partial are still being received.
 list_log() {
-  find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f -printf '%f %T@ %p\n' 2>/dev/null | sort |
-    awk -v begin="$begin" -v end="$end" -v until="$until" '
+  find "$REPOSITORY/wals" "$REPOSITORY/streaming" -type f -printf '%f %T@ %s %p\n' 2>/dev/null | sort |
+    awk -v newest="$timeline" -v left="$left" -v begin="$begin" -v end="$end" -v until="$until" "$segments"'
+      BEGIN { from = at(begin) }
       { name = $1; sub(/\.partial$/, "", name) }
-      name ~ /^[0-9A-F]+\.history$/ { print; next }
-      name !~ /^[0-9A-F]+$/ || length(name) != 24 || substr(name, 9) < substr(begin, 9) { next }
       # As text: awk takes names of digits alone for numbers, and rounds them.
       name "" == before "" { next }
-      substr(name, 1, 8) != line { line = substr(name, 1, 8); over = 0 }
-      over { next }
-      { print; before = name }
-      $2 > until && substr(name, 9) > substr(end, 9) { over = 1 }'
+      name ~ /^[0-9A-F]+\.history$/ { print; before = name; next }
+      over || name !~ /^[0-9A-F]+$/ || length(name) != 24 || at(name) < from || name "" != needed(at(name)) "" { next }
+      { print; before = name; if (is_enough($2, $3) && at(name) > at(end)) over = 1 }'
 }
 
 # Prints the error in what pg_verifybackup has said. One that was killed, or did not start, has found none.
 error_in() { printf '%s\n' "$1" | grep -m 1 -i error || echo "pg_verifybackup came to no result: $(printf '%s\n' "$1" | tail -n 1)"; }
 
-# Verifies the base backup of the offer $offer. Each piece is read from the disk.
+# Verifies the base backup of the offer $offer. Each piece is read from the disk, unless the offer $verified has the same one.
 verify_base() {
   if [ -e "$offer/data" ]; then
     said=$(as_barman "$PROGRAMS/pg_verifybackup" --no-parse-wal --quiet "$offer/data" 2>&1) || corrupt=$(error_in "$said")
   else
     # shellcheck disable=SC2016 # it is for the shell of each piece
     corrupt=$(cd "$offer/base" && sed -n 's/^piece \(.*\) \(.*\)/\2  \1/p' ../lists/items |
-      xargs -d '\n' -n 1 -P "$(nproc)" sh -c 'echo "$1" | sha256sum --check --status || echo "$1"' sh 2>&1 | sed -n '1s/.* //p')
+      xargs -d '\n' -n 1 -P "$(nproc)" sh -c '
+        [ "${2#*  }" -ef "$1/${2#*  }" ] || echo "$2" | sha256sum --check --status || echo "$2"' sh "$verified/base" 2>&1 | sed -n '1s/.* //p')
   fi
   [ -z "${corrupt:-}" ] || fail "the base backup $backup is corrupt: $corrupt"
 }
 
-# Verifies that the log of the offer $offer has no gap, reaches the end of the backup, and can be read.
+# Verifies that the log of the offer $offer has no gap, reaches the end of the backup and the newest timeline or the time, and can be read.
 verify_log() {
-  # shellcheck disable=SC2012 # names of segments have no blanks
-  gap=$(ls "$offer/log" | awk -v begin="$begin" -v end="$end" '
-    function hex(text, i, n) { for (i = 1; i <= length(text); i++) n = n * 16 + index("123456789ABCDEF", substr(text, i, 1)); return n }
-    function at(name) { return hex(substr(name, 9, 8)) * 256 + hex(substr(name, 17, 8)) }
-    !/history$/ { there[at($1)] = 1; if (at($1) > last) last = at($1) }
-    END {
-      if (last < at(end)) last = at(end)
-      for (n = at(begin); n <= last; n++) if (!there[n]) { printf "%08X%08X\n", int(n / 256), n % 256; exit }
-    }')
+  gap=$(find "$offer/log" -type f ! -name '*.history' -printf '%f %T@\n' |
+    awk -v newest="$timeline" -v left="$left" -v begin="$begin" -v end="$end" -v until="$until" "$segments"'
+      { there[$1 ""]; if (at($1) >= last) { last = at($1); came = $2 } }
+      END {
+        if (last < at(end)) last = at(end)
+        if (came <= until && last < next_from[lines]) last = next_from[lines]
+        for (n = at(begin); n <= last; n++) if (!((needed(n) "") in there)) { print needed(n); exit }
+      }')
   [ -z "$gap" ] || fail "the write-ahead log has a gap: segment $gap is not there, and the recovery from $backup needs it"
   # A segment whose checksum is wrong may have its length: then the word of the failure makes it longer.
   # shellcheck disable=SC2016 # it is for the shell of each segment
   said=$(find "$offer/log" -type f ! -name '*.history' -print0 | xargs -0 -n 1 -P "$(nproc)" sh -c '
-    [ "$({ gzip -dcf "$1" 2>/dev/null || echo failed; } | wc -c)" = 16777216 ] || basename "$1"' sh)
+    [ "$2" -ef "$1/${2##*/}" ] || [ "$({ gzip -dcf "$2" 2>/dev/null || echo failed; } | wc -c)" = 16777216 ] || basename "$2"' sh "$verified/log")
   [ -z "$said" ] || fail "the write-ahead log cannot be read: $(printf '%s\n' "$said" | sort | head -n 1)"
 }
 
@@ -136,7 +134,7 @@ link_offer='
   set -eu
   offer=$1 data=$2
   mkdir -m 0700 "$offer" "$offer/log" "$offer/lists"
-  while read -r name time path; do ln "$path" "$offer/log/${name%.partial}"; done
+  while read -r name time bytes path; do ln "$path" "$offer/log/${name%.partial}"; done
   cd "$offer/lists"
   if [ -d "$data/pieces" ]; then
     mkdir -m 0700 ../base
@@ -153,10 +151,12 @@ link_offer='
   (cd .. && ls -d log/*) | split -l 32 - log-
   for each in log-*; do echo "log $each $(sha256sum <"$each" | cut -d" " -f1)"; done >>items'
 
-# Offers the recovery in the folder $offer.
+# Offers the recovery. Arguments: the folder of the offer, an offer whose files are verified already or nothing
 offer() {
-  offer=$1
-  choose_timeline
+  offer=$1 verified=${2:-/nonexistent}
+  # What came since the last run of cron. It may be running just now.
+  as_barman barman -q archive-wal state-db >/dev/null 2>&1
+  choose_timeline "$REPOSITORY"
   choose_backup
   data=$REPOSITORY/base/$backup/data
   version=$(($(word_of "$data/../backup.info" version) / 10000))
@@ -166,8 +166,12 @@ offer() {
   end=$(word_of "$data/../backup.info" end_wal)
   # One that its timer has not come to, or has found corrupt, has no sums that it could be verified by.
   said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(printf '%s\n' "$said" | tail -n 1)"
-  # What came since the last run of cron. It may be running just now.
-  as_barman barman -q archive-wal state-db >/dev/null 2>&1
+  # The cut may have taken hours.
+  followed=$timeline
+  choose_timeline "$REPOSITORY"
+  [ "$timeline" = "$followed" ] || fail "the server was recovered meanwhile, and timeline $timeline has arrived: run it again"
+  # What comes from now on may not be in it.
+  listed=$(date +%s.%N)
   # Barman may rename a file of the log just now.
   linked=''
   for _ in 1 2 3; do
@@ -178,6 +182,7 @@ offer() {
   [ "$linked" = yes ] || fail "the recovery cannot be offered in $offer: $(printf '%s\n' "$said" | tail -n 1)"
   verify_base
   verify_log
+  printf '%s\n' "$backup" | as_barman tee "$offer/lists/backup" >/dev/null
   recovery_settings | as_barman tee "$offer/lists/settings" >/dev/null
   segments=$(find "$offer/log" -type f ! -name '*.history' | wc -l)
   # What is unpacked, and for a moment the largest pieces themselves.
@@ -264,13 +269,14 @@ drill() {
 }
 
 case $verb in
-  offer)
+  offer | renew)
     # The mark is in a folder before it gets this name, also in the data directory that the version before made here.
     if [ -e "$folder" ] && [ ! -e "$folder/rpc-node-recovered" ]; then fail "$folder is of no recovery, and is not replaced: move it away"; fi
     # A folder that is whole is renamed last.
-    offer "$folder.part"
+    if [ "$verb" = renew ]; then offer "$folder.part" "$folder"; else offer "$folder.part"; fi
     printf '%s\n' "$REPOSITORY" | as_barman tee "$folder.part/lists/source" >/dev/null
     printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null
+    as_barman touch -d "@$listed" "$folder.part/rpc-node-recovered"
     rm -rf "$folder"
     as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made" ;;
   copy)

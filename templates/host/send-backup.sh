@@ -155,7 +155,8 @@ forget() {
   while read -r name; do
     case $name in base/*) [ ! -e "$REPOSITORY/base/$(basename "$(dirname "$name")")" ] || continue ;; esac
     request "$SHOWN$place/$name" "$URL$place/$name" DELETE '' '' </dev/null || return 1
-    grep -vxF "$place/$name" "$NOTES/sent" >"$NOTES/sent.new"
+    # No line is left of the last name. On a full disk the new list would be cut, and what it lacks would stay in the storage for ever.
+    grep -vxF "$place/$name" "$NOTES/sent" >"$NOTES/sent.new" || [ $? = 1 ] || { say "there is no room in $NOTES"; return 1; }
     mv "$NOTES/sent.new" "$NOTES/sent" || return 1
   done <"$work/old.ordered"
 }
@@ -198,7 +199,8 @@ mkdir "$work" || exit 1
 ANSWERS=$work
 # shellcheck disable=SC2034 # of fetch.sh
 SIGNING=$(cat)
-touch "$NOTES/sent"
+# On a full disk the last line may have no end.
+touch "$NOTES/sent" && { [ -z "$(tail -c 1 "$NOTES/sent")" ] || echo >>"$NOTES/sent"; }
 # Not by a file: the disk may be full.
 said=$(copy 2>&1 >/dev/null)
 ended=$?

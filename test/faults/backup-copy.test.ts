@@ -426,17 +426,82 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
 describe('A copy of backups is fetched from a storage and something is wrong', () => {
   test.each([['plain'], ['encrypted']])('killed, %s: the next run goes on', async (how) => {
     const key = ageKey();
+    const identity = how === 'encrypted' ? key.identity : '';
     if (how === 'encrypted') copy.encryptFor(key.recipient);
     await archived();
     expect(await copy.send()).toMatchObject({ code: 0 });
     const seen = join(copy.fetched, 'base', bases().at(-1) ?? '', 'data/pieces/piece-000001.tar.zst');
-    const killed = await copy.fetch('latest', key.identity, { killedWhen: () => existsSync(seen) });
+    const killed = await copy.fetch('latest', identity, { killedWhen: () => existsSync(seen) });
     expect(killed.code).not.toBe(0);
     expect(existsSync(join(copy.fetched, 'fetched'))).toBe(false);
     const from = server.log().length;
-    expect(await copy.fetch('latest', key.identity)).toEqual({ code: 0, said: '' });
+    expect(await copy.fetch('latest', identity)).toEqual({ code: 0, said: '' });
     expect(times('GET', 'piece-000001', from)).toBe(0);
     expect(await recovered('latest')).toBe(blocks());
+  });
+
+  test('the machine fails in the middle, and a piece is not on its disk: fetched again', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const piece = join(copy.fetched, 'base', bases().at(-1) ?? '', 'data/pieces/piece-000001.tar.zst');
+    await copy.fetch('latest', '', { killedWhen: () => existsSync(piece) });
+    execFileSync('truncate', ['--size=0', piece]);
+    // Of the start before.
+    writeFileSync(join(copy.fetched, 'boot'), 'another\n');
+    expect(await copy.fetch('latest')).toEqual({ code: 0, said: '' });
+    expect(await recovered('latest')).toBe(blocks());
+    // What has its mark was on the disk before, and stays.
+    writeFileSync(join(copy.fetched, 'boot'), 'another\n');
+    const from = server.log().length;
+    expect(await copy.fetch('latest')).toEqual({ code: 0, said: '' });
+    expect(times('GET', 'piece-000001', from)).toBe(0);
+  });
+
+  test.each([
+    ['a command', (ran: string) => `;touch\${IFS}${ran};`],
+    ['a file elsewhere', () => '../ran'],
+  ])('somebody names %s in the storage: nothing of it is run or written', async (_, of) => {
+    const ran = join(host.repository, '../ran');
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const [base = ''] = bases().slice(-1);
+    const sums = path(`base/${base}/SHA256SUMS`);
+    const text = readFileSync(sums, 'utf8');
+    rmSync(sums);
+    const item = `${repositories()[0]}/base/${base}/backup_manifest`;
+    writeFileSync(sums, `${text}${item} ${of(ran)} - -\n`);
+    const { code, said } = await copy.fetch('latest');
+    expect(existsSync(ran)).toBe(false);
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/SHA256SUMS is damaged: it names what is no piece/),
+    ]);
+    rmSync(sums);
+    writeFileSync(sums, text);
+    // A name after all others, as if it were the newest base backup.
+    execFileSync('cp', ['-a', path(`base/${base}`), path('base/zz')]);
+    expect(await copy.fetch('latest')).toEqual({ code: 0, said: '' });
+    expect(readdirSync(join(copy.fetched, 'base'))).toEqual([base]);
+  });
+
+  test('words of a backup.info that are none of Barman: the base backup before it is taken', async () => {
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const info = path(`base/${bases().at(-1)}/backup.info`);
+    const text = readFileSync(info, 'utf8');
+    rmSync(info);
+    writeFileSync(info, `${text}version=a[$(id)]\n`);
+    expect((await copy.fetch('latest')).said).toMatch(/backup\.info is damaged\n$/);
+  });
+
+  test('where the copy is encrypted, a file in plain text is taken for none of it', async () => {
+    const key = ageKey();
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    const words =
+      /^no whole base backup that is encrypted in s3:\/\/snapshots\/backups\/mainnet\/ ended before latest: a copy in plain text is taken only without backup\.recipients, backup\.identity and --copy-identity\n$/;
+    expect(await copy.fetch('latest', key.identity)).toEqual({ code: 1, said: expect.stringMatching(words) });
+    copy.encryptFor(key.recipient);
+    expect(await copy.fetch('latest')).toEqual({ code: 1, said: expect.stringMatching(words) });
+    // It is sent again, encrypted.
+    expect(await copy.send()).toEqual({ code: 0, said: '' });
+    expect(await copy.fetch('latest', key.identity)).toEqual({ code: 0, said: '' });
   });
 
   test.each([['plain'], ['encrypted']])('a piece is damaged in the storage, %s: named', async (how) => {
@@ -445,7 +510,8 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     expect(await copy.send()).toMatchObject({ code: 0 });
     const piece = path(firstPiece());
     change(piece);
-    const { code, said } = await copy.fetch('latest', key.identity);
+    const identity = how === 'encrypted' ? key.identity : '';
+    const { code, said } = await copy.fetch('latest', identity);
     expect([code, said]).toEqual([
       1,
       expect.stringMatching(/piece-000001\.tar\.zst(\.age)? (is damaged|cannot be decrypted)/),
@@ -454,7 +520,7 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     expect(existsSync(join(copy.fetched, 'fetched'))).toBe(false);
     execFileSync('cp', [`${piece}.kept`, piece]);
     rmSync(`${piece}.kept`);
-    expect(await copy.fetch('latest', key.identity)).toMatchObject({ code: 0 });
+    expect(await copy.fetch('latest', identity)).toMatchObject({ code: 0 });
   });
 
   test('a piece is missing in the storage: named', async () => {
@@ -473,7 +539,7 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     rmSync(path(lost));
     expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
     expect(host.offerRecovery('latest', copy.fetched).said).toMatch(
-      /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
+      /^the write-ahead log has a gap: segment [0-9A-F]{24} is not there/m,
     );
     expect(await copy.send()).toMatchObject({ code: 0 });
     expect(await copy.fetch('latest')).toMatchObject({ code: 0 });
@@ -580,6 +646,35 @@ describe('The storage keeps what Barman keeps', () => {
     const { code, said } = await copy.send({ programs, keepDays: 0 });
     expect([code, said]).toEqual([1, expect.stringMatching(/does not know the access key/)]);
     expect(await copy.send({ keepDays: 0 })).toEqual({ code: 0, said: '' });
+  });
+
+  test('the disk is full while a name that goes is noted: no other name is lost', async () => {
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    expect(await copy.send()).toMatchObject({ code: 0 });
+    host.barman('-q', 'delete', 'state-db', bases()[0] ?? '');
+    const aside = join(host.folder, 'notes');
+    execFileSync('cp', ['-a', copy.notes, aside]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,uid=barman,mode=0700', 'tmpfs', copy.notes]);
+    try {
+      execFileSync('cp', ['-a', `${aside}/.`, copy.notes]);
+      const noted = readFileSync(join(copy.notes, 'sent'), 'utf8');
+      const programs = standIn(
+        'curl',
+        `/usr/bin/curl "$@"; code=$?\ncase "$*" in *"--request DELETE"*) dd if=/dev/zero of=${copy.notes}/full bs=64k 2>/dev/null ;; esac\nexit $code`,
+      );
+      const { code, said } = await copy.send({ programs, keepDays: 0 });
+      expect(readFileSync(join(copy.notes, 'sent'), 'utf8')).toContain(noted);
+      expect([code, said]).toEqual([1, expect.stringContaining(`there is no room in ${copy.notes}`)]);
+      rmSync(join(copy.notes, 'full'));
+      expect(await copy.send({ keepDays: 0 })).toEqual({ code: 0, said: '' });
+      const left = names()
+        .filter((name) => name.startsWith('base/'))
+        .map((name) => name.split('/')[1]);
+      expect([...new Set(left)]).toEqual(bases());
+    } finally {
+      execFileSync('umount', [copy.notes]);
+      rmSync(aside, { recursive: true });
+    }
   });
 
   test('the newest backup.info is damaged: named, and the base backup before it is taken', async () => {

@@ -34,14 +34,19 @@ export interface Repository {
   /** The data directory of the new server. */
   readonly data: string;
   barman(...words: readonly string[]): string;
-  /** Makes a base backup by the program of the backup host. */
-  makeBackup(): Said;
+  /** Makes a base backup by the program of the backup host. Programs of a folder may be before all others. */
+  makeBackup(folder?: string): Said;
   /** Makes one as the version before did: files, not compressed. */
   makeOldBackup(): void;
   /** Waits until all that the server has written is in the repository. */
   untilReceived(): Promise<void>;
-  /** Offers a recovery. A folder may be in place of the repository. */
-  offerRecovery(time: string, from?: string): Said;
+  /**
+   * Offers a recovery. A folder may be in place of the repository, and programs of a folder before
+   * all others.
+   */
+  offerRecovery(time: string, from?: string, folder?: string): Said;
+  /** Offers again all that arrived, once the databases were stopped. */
+  renewRecovery(folder?: string): Said;
   /** Recovers to the end of all that arrived as the version before did: staged, then fetched. */
   receiveOldWay(): void;
   /** Fetches what is offered. `killedAt` ends it when its copy has that file. */
@@ -55,9 +60,14 @@ export interface Repository {
   /**
    * Adds what a recovered server has written, as if it sent that: its timeline and its log.
    *
+   * @param options `isArchived`: whether Barman has archived it, default true. `lost`: so many
+   * segments from its beginning are not there, as after `barman receive-wal --reset`
    * @returns removes it
    */
-  addLogOf(recovered: Postgres): () => void;
+  addLogOf(
+    recovered: Postgres,
+    options?: { readonly isArchived?: boolean; readonly lost?: number },
+  ): () => void;
   end(): Promise<void>;
 }
 
@@ -205,6 +215,7 @@ export async function startRepository(settings: Readonly<Record<string, string>>
   const server = spawn('rsync', words, { stdio: 'ignore' });
   const data = join(folder, 'new/state-db');
 
+  const withFirst = (before = programs) => ({ ...env, PATH: `${before}:${env.PATH}` });
   async function untilReceived(): Promise<void> {
     const at = source.sql('postgres', 'select pg_current_wal_lsn()');
     const query = `select coalesce(bool_or(write_lsn >= '${at}'), false) from pg_stat_replication`;
@@ -246,8 +257,12 @@ export async function startRepository(settings: Readonly<Record<string, string>>
     barman,
     untilReceived,
     receive,
-    makeBackup: () =>
-      said(join(programs, 'base-backup'), [join(folder, 'results'), '--immediate-checkpoint'], env),
+    makeBackup: (before) =>
+      said(
+        join(programs, 'base-backup'),
+        [join(folder, 'results'), '--immediate-checkpoint'],
+        withFirst(before),
+      ),
     makeOldBackup: () => {
       execFileSync(
         'runuser',
@@ -255,8 +270,14 @@ export async function startRepository(settings: Readonly<Record<string, string>>
         { env: { ...env, BARMAN: join(folder, 'old.conf') } },
       );
     },
-    offerRecovery: (time, from) =>
-      said(join(programs, 'recovery'), ['offer', offer, time, ...(from === undefined ? [] : [from])], env),
+    offerRecovery: (time, from, before) =>
+      said(
+        join(programs, 'recovery'),
+        ['offer', offer, time, ...(from === undefined ? [] : [from])],
+        withFirst(before),
+      ),
+    renewRecovery: (before) =>
+      said(join(programs, 'recovery'), ['renew', offer, 'latest'], withFirst(before)),
     receiveOldWay: () => {
       const staged = offer;
       rmSync(staged, { recursive: true, force: true });
@@ -283,11 +304,8 @@ export async function startRepository(settings: Readonly<Record<string, string>>
       readFileSync(join(folder, 'sent'), 'utf8')
         .split('\n')
         .filter((line) => line.endsWith(name)).length,
-    drill: (before = programs) =>
-      said(join(programs, 'recovery'), ['drill', join(home, 'drill'), 'latest'], {
-        ...env,
-        PATH: `${before}:${env.PATH}`,
-      }),
+    drill: (before) =>
+      said(join(programs, 'recovery'), ['drill', join(home, 'drill'), 'latest'], withFirst(before)),
     async start() {
       const started = await startPostgres(folder, { fsync: 'off' }, (own) => {
         rmSync(own, { recursive: true });
@@ -300,18 +318,24 @@ export async function startRepository(settings: Readonly<Record<string, string>>
       }
       return started;
     },
-    addLogOf(recovered) {
+    addLogOf(recovered, { isArchived = true, lost = 0 } = {}) {
       const last = recovered.sql('postgres', 'select pg_walfile_name(pg_switch_wal())');
       const [timeline, folder] = [last.slice(0, 8), last.slice(0, 16)];
       const log = join(recovered.sql('postgres', 'show data_directory'), 'pg_wal');
-      const add = (name: string, to: string) =>
-        execFileSync('install', ['-D', '-o', 'barman', join(log, name), join(repository, 'wals', to, name)]);
-      for (const name of readdirSync(log))
-        if (/^[0-9A-F]{24}$/.test(name) && name.startsWith(folder) && name <= last) add(name, folder);
+      const add = (name: string, to: string) => {
+        const target = join(repository, isArchived ? join('wals', to) : 'streaming', name);
+        execFileSync('install', ['-D', '-o', 'barman', '-g', 'barman', join(log, name), target]);
+      };
+      const segments = readdirSync(log)
+        .filter((name) => /^[0-9A-F]{24}$/.test(name) && name.startsWith(folder) && name <= last)
+        .sort();
+      for (const name of segments.slice(lost)) add(name, folder);
       add(`${timeline}.history`, '');
       return () => {
         for (const name of [folder, `${timeline}.history`])
-          rmSync(join(repository, 'wals', name), { recursive: true });
+          rmSync(join(repository, 'wals', name), { recursive: true, force: true });
+        for (const name of readdirSync(join(repository, 'streaming')))
+          if (name.startsWith(timeline)) rmSync(join(repository, 'streaming', name));
       };
     },
     async end() {

@@ -64,6 +64,14 @@ function offeredWithKilledVerification() {
   }
 }
 
+/** A folder with a program df that says so. */
+function diskWith(line: string): string {
+  const folder = join(host.folder, 'disk');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'df'), `#!/bin/sh\necho '${line}'\n`, { mode: 0o755 });
+  return folder;
+}
+
 /** The folder of the newest base backup. */
 const newest = () => {
   const ids = readdirSync(join(host.repository, 'base')).sort();
@@ -118,6 +126,30 @@ test('a server is as it was at the end of all that arrived, and what is offered 
   for (const name of readdirSync(join(host.offer, 'base')))
     expect(statSync(join(host.offer, 'base', name)).nlink).toBe(2);
   expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
+});
+
+test('what the databases wrote until they were stopped is offered, too, and nothing is read twice', async () => {
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  addBlocks(20);
+  host.source.sql('postgres', 'select pg_switch_wal()');
+  addBlocks(20);
+  await host.untilReceived();
+  const folder = join(host.folder, 'counts');
+  mkdirSync(folder);
+  writeFileSync(
+    join(folder, 'sha256sum'),
+    `#!/bin/sh\ncase "$*" in *--check*) echo x >>${folder}/read ;; esac\nexec /usr/bin/sha256sum "$@"\n`,
+    { mode: 0o755 },
+  );
+  writeFileSync(join(folder, 'read'), '', { mode: 0o666 });
+  execFileSync('chmod', ['666', join(folder, 'read')]);
+  const renewed = host.renewRecovery(folder);
+  expect(renewed, renewed.said).toMatchObject({ code: 0 });
+  expect(readFileSync(join(folder, 'read'), 'utf8')).toBe('');
+  expect(await host.receive('latest')).toMatchObject({ code: 0 });
+  const server = await host.start();
+  expect(server.sql('state_db', blocksOf)).toBe(blocks());
+  await server.stop();
 });
 
 test('a server is as it was at a time, whatever was written after it', async () => {
@@ -188,10 +220,7 @@ test('a drill passes when the blocks are those of the running database, and leav
 });
 
 test('a drill that the backup host has no room for is refused before it copies anything', () => {
-  const disk = join(host.folder, 'disk');
-  mkdirSync(disk);
-  writeFileSync(join(disk, 'df'), '#!/bin/sh\necho disk 9000000 8000000 1000000 89% /\n', { mode: 0o755 });
-  const { code, said } = host.drill(disk);
+  const { code, said } = host.drill(diskWith('disk 9000000 8000000 1000000 89% /'));
   expect(code).toBe(1);
   expect(said).toMatch(/^there is no room for the recovery in .*: it takes \d+ MB, and 1 MB are free$/m);
   expect(readdirSync(join(host.repository, '..'))).not.toContain('drill');
@@ -237,7 +266,7 @@ test('what is wrong with the backup or its log is known before the server is tou
   host.barman('-q', 'archive-wal', 'state-db');
   renameSync(segment, join(host.folder, 'segment'));
   expect(host.offerRecovery('latest').said).toMatch(
-    /^the write-ahead log has a gap: segment [0-9A-F]{16} is not there/m,
+    /^the write-ahead log has a gap: segment [0-9A-F]{24} is not there/m,
   );
   renameSync(join(host.folder, 'segment'), segment);
   expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain(
@@ -313,6 +342,51 @@ test('a base backup that is not whole is not offered, and is removed only for pi
   execFileSync('sha256sum', ['--check', '--quiet', '--strict', 'SHA256SUMS'], { cwd: pieces });
 });
 
+test('without room on the backup host no base backup begins, and what a failed run left goes', () => {
+  expect(host.makeBackup(diskWith('1000000'))).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^there is no room for a base backup in \S+: until it is cut, one such as the newest takes \d+ MB, and 1 MB are free\n$/,
+    ),
+  });
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  const [data, there] = [newest(), readdirSync(join(host.repository, 'base'))];
+  // As where the machine failed.
+  execFileSync('install', ['-d', '-o', 'barman', join(data, 'pieces.part')]);
+  expect(host.makeBackup(diskWith('1000000')).said).toMatch(/^there is no room in \S+ for its pieces: /);
+  expect(readdirSync(data)).not.toContain('pieces.part');
+  expect(readdirSync(join(host.repository, 'base'))).toEqual(there);
+});
+
+test('a base backup whose pieces have no room is not cut, and leaves no half of them', () => {
+  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+  const data = newest();
+  const aside = join(host.folder, 'aside');
+  execFileSync('cp', ['-a', data, aside]);
+  const size = statSync(join(data, 'base.tar.zst')).size;
+  execFileSync('mount', [
+    '-t',
+    'tmpfs',
+    '-o',
+    `size=${Math.round(size * 1.2)},uid=barman,mode=0700`,
+    'tmpfs',
+    data,
+  ]);
+  try {
+    execFileSync('cp', ['-a', `${aside}/.`, data]);
+    const words =
+      /^the base backup \w+ is corrupt, or cannot be cut: there is no room in \S+ for its pieces: /;
+    expect(host.offerRecovery('latest').said).toMatch(words);
+    // Another program takes the room meanwhile.
+    expect(host.offerRecovery('latest', undefined, diskWith('9000000000000')).said).not.toMatch(words);
+    expect(readdirSync(data)).toEqual(expect.not.arrayContaining(['pieces', 'pieces.part']));
+  } finally {
+    execFileSync('umount', [data]);
+    rmSync(aside, { recursive: true });
+  }
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+});
+
 test('a base backup that was not cut, and one that the version before has made, are recovered', async () => {
   host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
   expect(existsSync(join(newest(), 'base.tar.zst'))).toBe(true);
@@ -334,7 +408,7 @@ test('a base backup that was not cut, and one that the version before has made, 
   expect(left).toBe('');
 });
 
-test('a base backup of a time that a recovery has undone is not taken', async () => {
+test('after a recovery to a time, what it has undone never comes back', async () => {
   const first = newest();
   await delay(1100);
   const [before, time] = [blocks(), new Date().toISOString().replace(/\.\d+Z$/, 'Z')];
@@ -347,15 +421,43 @@ test('a base backup of a time that a recovery has undone is not taken', async ()
   expect(await host.receive(time)).toMatchObject({ code: 0 });
   const other = await host.start();
   expect(other.sql('state_db', blocksOf)).toBe(before);
-  other.sql('state_db', "insert into state.l2block select max(block_num) + 1, 'other' from state.l2block");
+  for (let n = 0; n < 3; n += 1)
+    other.sql(
+      'state_db',
+      "select pg_switch_wal(); insert into state.l2block select max(block_num) + 1, 'other' from state.l2block",
+    );
   const after = other.sql('state_db', blocksOf);
-  const removeLog = host.addLogOf(other);
-  await other.stop();
-  try {
-    expect(await recovered('latest')).toBe(after);
-  } finally {
-    removeLog();
+  // The log that it has undone goes further than its own.
+  for (let n = 0; n < 8; n += 1) {
+    addBlocks(1);
+    host.source.sql('postgres', 'select pg_switch_wal()');
   }
+  await host.untilReceived();
+  host.barman('-q', 'archive-wal', 'state-db');
+  const removeRest = host.addLogOf(other, { lost: 2 });
+  expect(host.offerRecovery('latest')).toEqual({
+    code: 1,
+    said: expect.stringMatching(/^the write-ahead log has a gap: segment 00000002[0-9A-F]{16} is not there/),
+  });
+  removeRest();
+  // It has just arrived.
+  const removeLog = host.addLogOf(other, { isArchived: false });
+  await other.stop();
+  expect(await recovered('latest')).toBe(after);
+  // A recovery to a time needs none of the log that came later.
+  expect(await recovered(time)).toBe(before);
+  removeLog();
+  // Its timeline is known by a base backup alone.
+  const info = join(newest(), '../backup.info');
+  const text = readFileSync(info, 'utf8');
+  writeFileSync(info, text.replace(/^timeline=1$/m, 'timeline=2'));
+  expect(host.offerRecovery('latest')).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^the base backup \w+ is of timeline 2, .* 00000002\.history has not arrived/,
+    ),
+  });
+  writeFileSync(info, text);
 });
 
 // The last one: the source is gone after it.

@@ -9,6 +9,10 @@ interface Repository {
   /** When the newest whole backup ended; undefined without one. */
   readonly newest?: Date;
   readonly segments?: readonly string[];
+  /** More words of its backup.info. */
+  readonly info?: string;
+  /** The history of timeline 2, where the server was recovered. */
+  readonly history?: string;
   /** What the server says: bytes behind, and state of the slot. */
   readonly server?: string;
   /** Per cent of the disk that are free. */
@@ -34,6 +38,8 @@ interface Repository {
 function check({
   newest,
   segments = [],
+  info = '',
+  history,
   server = '100|reserved',
   free = 50,
   barman = '',
@@ -51,13 +57,14 @@ function check({
     mkdirSync(join(repository, name), { recursive: true });
   if (newest) {
     const end = newest.toISOString().replace('T', ' ').replace('Z', '+00:00');
-    writeFileSync(join(repository, 'base/one/backup.info'), `end_time=${end}\nstatus=DONE\n`);
+    writeFileSync(join(repository, 'base/one/backup.info'), `end_time=${end}\nstatus=DONE\n${info}`);
   }
   writeFileSync(
     join(repository, 'base/two/backup.info'),
     'end_time=2030-01-01 00:00:00+00:00\nstatus=FAILED\n',
   );
   for (const name of segments) writeFileSync(join(repository, 'wals/0000000100000000', name), '');
+  if (history !== undefined) writeFileSync(join(repository, 'wals/00000002.history'), history);
   const program = (name: string, text: string) => {
     writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`);
     chmodSync(join(programs, name), 0o755);
@@ -85,7 +92,7 @@ function check({
     'sh',
     [
       '-c',
-      metricsProgram('backup-check'),
+      metricsProgram('timeline', 'backup-check'),
       'backup-check',
       repository,
       'host=x',
@@ -111,8 +118,8 @@ function check({
   };
 }
 
-const segment = (log: number, part: number) =>
-  `00000001${log.toString(16).padStart(8, '0')}${part.toString(16).padStart(8, '0')}`.toUpperCase();
+const segment = (log: number, part: number, timeline = 1) =>
+  `0000000${timeline}${log.toString(16).padStart(8, '0')}${part.toString(16).padStart(8, '0')}`.toUpperCase();
 const now = new Date();
 /** So many minutes ago, in seconds since 1970. */
 const ago = (minutes: number) => String(Math.floor(Date.now() / 1000) - minutes * 60);
@@ -125,6 +132,15 @@ test('a sound repository', () => {
   expect(metrics.newest_seconds).toBe(Math.floor(now.getTime() / 1000));
 });
 
+test('a gap is of no harm from the next base backup on, and neither is one in what was undone', () => {
+  const info = `timeline=1\nbegin_wal=${segment(0, 8)}\nend_xlog=0/8000100\n`;
+  const before = { newest: now, info, segments: [segment(0, 5), segment(0, 8), segment(0, 9)] };
+  expect(check(before).problems).toEqual([]);
+  const undone = [segment(0, 12), ...[10, 11].map((part) => segment(0, part, 2))];
+  const segments = [...before.segments, ...undone];
+  expect(check({ ...before, segments, history: '1\t0/A000028\tx\n' }).problems).toEqual([]);
+});
+
 test.each<[string, Repository, string, Record<string, number>]>([
   ['no whole backup', {}, 'no backup: there is no whole base backup', { ok: 0, newest_seconds: 0 }],
   ['an old one', { newest: new Date(Date.now() - 50 * 3_600_000) }, 'backup too old', { ok: 0 }],
@@ -132,6 +148,17 @@ test.each<[string, Repository, string, Record<string, number>]>([
     'a gap in the log',
     { newest: now, segments: [segment(0, 255), segment(1, 1)] },
     `gap in the write-ahead log: ${segment(0, 255)} is followed by ${segment(1, 1)}`,
+    { ok: 0, gap: 1 },
+  ],
+  [
+    'a gap at the beginning of a new timeline, where that before goes on',
+    {
+      newest: now,
+      segments: [8, 9, 10, 11, 12].map((part) => segment(0, part)).concat(segment(0, 12, 2)),
+      info: `timeline=1\nbegin_wal=${segment(0, 8)}\nend_xlog=0/8000100\n`,
+      history: '1\t0/A000028\tbefore a time\n',
+    },
+    `gap in the write-ahead log: ${segment(0, 9)} is followed by ${segment(0, 12, 2)}`,
     { ok: 0, gap: 1 },
   ],
   [

@@ -35,7 +35,7 @@ export function backupPrograms(): Resource[] {
   return [
     program('cut-backup', readProgram(of('cut-backup.py'))),
     program('base-backup', template('as-user', 'cut-base', 'base-backup')),
-    program('backup-check', metricsProgram('backup-check')),
+    program('backup-check', metricsProgram('timeline', 'backup-check')),
     program('recovery', template('as-user', 'unpack-recovery', 'cut-base', 'timeline', 'recovery')),
   ];
 }

@@ -1,7 +1,7 @@
 import type { Reader } from '../../engine/host/host.ts';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { job, jobDirectory } from '../../engine/resource/job/job.ts';
-import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { drift, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { repositoryOf } from '../backup/folders.ts';
@@ -59,9 +59,29 @@ function recoveryIsVerified(vars: Variables, { time, fromStorage }: AskedRecover
 }
 
 /**
- * Whether what is offered is still all that reached the backup host. A server that
- * stopped for its recovery sends nothing, so log that came more than an hour later is of one that
- * went on.
+ * What is offered is all that reached the backup host, also what the databases have written until
+ * they were stopped for the recovery. Log of a later timeline is of the recovered server.
+ */
+export function recoveryIsNewest(vars: Variables): Resource {
+  const folder = offeredFolder(vars);
+  return job('what arrived until the databases were stopped is offered, too', {
+    unit: `${product}-recovery-renew`,
+    script: `exec ${recoveryProgram} renew ${folder} latest\n`,
+    done: async (host) => {
+      if (!(await isRecovered(host, folder, 'latest')))
+        return unknownUntil('a recovery to latest is verified');
+      const newer = await host.$`
+        timeline=$(sed -n "s/^recovery_target_timeline = '\\(.*\\)'$/\\1/p" ${folder}/lists/settings)
+        find ${repositoryOf(vars)}/wals ${repositoryOf(vars)}/streaming -type f -name "$(printf %08X "$timeline")*" -newer ${markIn(folder)} -print -quit`;
+      return newer.text() === '' ? ok : drift('newer changes have reached the backup host');
+    },
+  });
+}
+
+/**
+ * Whether what is offered is nearly all that reached the backup host. A server that stopped for its
+ * recovery sends nothing, so log that came more than an hour later is of one that went on. What came
+ * within the hour follows when the databases are stopped.
  *
  * @param from the folder with the log
  * @param offered the folder of the offer

@@ -39,11 +39,8 @@ const workers = 4;
 /** What uses the data directory. */
 const containers = ['sync', 'prover', 'state-db'];
 
-/**
- * The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere
- * meanwhile.
- */
-export function recoveryIsReceived(context: Context<Variables>, asked: AskedRecovery): Resource[] {
+/** The Database+Sync server can receive a recovery, and what uses its data directory is stopped. */
+export function recoveryCanBeReceived(context: Context<Variables>, asked: AskedRecovery): Resource[] {
   const { vars } = context;
   const received = dataIsReceived(context, asked);
   return [
@@ -55,8 +52,15 @@ export function recoveryIsReceived(context: Context<Variables>, asked: AskedReco
     file(passwordFile).content(secretContent(`${vars.backup.password?.reveal()}\n`, /./)),
     roomForRecovery(context, received),
     containersAreStopped(received),
-    { ...received, everyHost: noOtherSynchronizer(context) },
   ];
+}
+
+/**
+ * The Database+Sync server has the recovered data directory, and no synchronizer runs anywhere
+ * meanwhile.
+ */
+export function recoveryIsReceived(context: Context<Variables>, asked: AskedRecovery): Resource {
+  return { ...dataIsReceived(context, asked), everyHost: noOtherSynchronizer(context) };
 }
 
 /** No other data is in the way of the recovered data directory. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import recovery from '../../../roles/recovery.ts';
+import recoveryData from '../../../roles/recovery-data.ts';
 import recoveryTarget from '../../../roles/recovery-target.ts';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
@@ -26,6 +27,10 @@ const backup: Changes = [
 const resources = async (given: Record<string, string>, more: Given = { changes: backup }) =>
   recovery.resources({ ...(await contextOf(more)), given });
 
+/** Of the role that follows when the databases are stopped. */
+const dataResources = async (given: Record<string, string>, more: Given = { changes: backup }) =>
+  recoveryData.resources({ ...(await contextOf(more)), given });
+
 const names = async (...given: Parameters<typeof resources>) =>
   (await resources(...given)).map(({ name }) => name);
 
@@ -39,9 +44,8 @@ test('another server than that of the inventory is refused, and so is a recovery
 });
 
 test('a drill changes nothing on the Database+Sync server', async () => {
-  expect(await names({ 'to-time': 'latest', 'to-server': 'db-1' })).toContain(
-    'the recovered data directory is /data/state-db',
-  );
+  expect(await dataResources({ 'to-time': 'latest', drill: '' })).toEqual([]);
+  expect(await dataResources({})).toEqual([]);
   expect(await names({ 'to-time': 'latest', drill: '' })).toEqual([]);
   expect(await names({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })).toEqual([
     'a recovery drill to latest passes',
@@ -70,8 +74,8 @@ test('a data directory that is there is not replaced, unless it may be put aside
 });
 
 test('data that a synchronizer writes are not of a recovery any more, whatever they are marked with', async () => {
-  const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
-  const [received] = all.slice(-1);
+  const [received] = await dataResources({ 'to-time': 'latest', 'set-aside': '' });
+  expect(received?.name).toBe('the recovered data directory is /data/state-db');
   const marked = { read: async () => Buffer.from('latest\n') };
   expect(await received?.check(fakeHost([], marked))).toEqual({ is: 'ok' });
   const running = fakeHost([], { ...marked, container: async () => runningContainer });
@@ -93,6 +97,18 @@ test('an offer of all that arrived is made again when more has arrived', async (
   expect(await of('2026-01-02T03:04:05Z', '/wals/1')).toEqual({ is: 'ok' });
 });
 
+test('when the databases are stopped, what they wrote last is offered before the server fetches it', async () => {
+  const onBackup = { changes: backup, group: 'backup' } as const;
+  const [renewed, ...more] = await dataResources({ 'to-time': 'latest' }, onBackup);
+  expect(more).toEqual([]);
+  const newer = (found: string) =>
+    renewed?.check(fakeHost([[/find/, found]], { read: offerTo('latest'), stat: async () => rootsFile }));
+  expect(await newer('')).toEqual({ is: 'ok' });
+  expect(await newer('/streaming/1')).toMatchObject({ note: 'newer changes have reached the backup host' });
+  expect(await renewed?.check(fakeHost([]))).toMatchObject({ is: 'unknown' });
+  expect(await dataResources({ 'to-time': '2026-01-02T03:04:05Z' }, onBackup)).toEqual([]);
+});
+
 test('what uses the database server is stopped, and no other synchronizer may run', async () => {
   const all = await resources({ 'to-time': 'latest', 'set-aside': '' });
   const stop = all.find(({ name }) => name.includes('do not run'));
@@ -100,8 +116,9 @@ test('what uses the database server is stopped, and no other synchronizer may ru
     container: async (name) => (name === 'prover' ? undefined : runningContainer),
   });
   expect(await stop?.check(host)).toMatchObject({ change: [{ command: 'docker stop sync state-db' }] });
-  expect(await all.at(-1)?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
-  expect(all.at(-1)?.everyHost?.name).toBe('no other synchronizer runs');
+  const [received] = await dataResources({ 'to-time': 'latest', 'set-aside': '' });
+  expect(await received?.check(fakeHost([]))).toMatchObject({ note: 'it is not here' });
+  expect(received?.everyHost?.name).toBe('no other synchronizer runs');
 });
 
 test('the files are served to the server alone, and only when they are of that time', async () => {
