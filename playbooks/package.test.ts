@@ -71,16 +71,19 @@ test.each(['', 'templates/project/'])(
   },
 );
 
-test('yarn runs no install script in a clone, and commands find packages in node_modules', () => {
+test.each([
+  ['a clone', '.'],
+  ['a new project', 'templates/project/dot-'],
+])('yarn and pnpm 9 run no install script in %s, and commands find packages in node_modules', (_, dot) => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
-  const { allowScripts, dependenciesMeta } = JSON.parse(read('package.json'));
+  const { allowScripts, dependenciesMeta } = JSON.parse(read(dot.replace(/(dot-|\.)$/, 'package.json')));
   expect(dependenciesMeta).toEqual(
     Object.fromEntries(Object.keys(allowScripts).map((name) => [name, { built: false }])),
   );
-  expect(parse(read('.yarnrc.yml'))).toEqual({ enableScripts: false, nodeLinker: 'node-modules' });
-  expect(read('.yarnrc')).toContain('--install.ignore-scripts true\n');
+  expect(parse(read(`${dot}yarnrc.yml`))).toEqual({ enableScripts: false, nodeLinker: 'node-modules' });
+  expect(read(`${dot}yarnrc`)).toContain('--install.ignore-scripts true\n');
   // pnpm 9 reads it from here.
-  expect(read('.npmrc')).toContain('ignore-scripts=true\n');
+  expect(read(`${dot}npmrc`)).toContain('ignore-scripts=true\n');
 });
 
 test('an installed package does not name the commit of the repository around it', async () => {
@@ -197,7 +200,7 @@ test('init makes a folder that says what is to be filled in, and then works', ()
   const again = program(folder, 'init', 'new', '--network', 'test');
   expect(again).toMatchObject({
     status: 3,
-    stderr: expect.stringMatching(/^new is not empty: .github, .*README.md/),
+    stderr: expect.stringMatching(/^new is not empty: .github, .*, and 5 more\n/),
   });
 });
 

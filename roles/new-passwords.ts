@@ -1,10 +1,7 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
-import {
-  hasFormer,
-  newPasswordsAreAccepted,
-  passwordsAreChanged,
-} from '../lib/node/databases/temporary-login.ts';
+import { newPasswordsAreAccepted, passwordsAreChanged } from '../lib/node/databases/temporary-login.ts';
+import { hasFormer } from '../lib/node/variables/rotation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
-import { hasFormer, temporaryLoginsAreThere } from '../lib/node/databases/temporary-login.ts';
+import { temporaryLoginsAreThere } from '../lib/node/databases/temporary-login.ts';
+import { hasFormer } from '../lib/node/variables/rotation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /** In a rotation: the state and the prover database have second roles with the new passwords. */

@@ -2,11 +2,11 @@ import { role } from '../lib/engine/resource/role.ts';
 import { poolDatabase } from '../lib/node/databases/databases.ts';
 import { fileHasTemporaryLogins, readsTemporaryLogins } from '../lib/node/databases/move-login.ts';
 import {
-  hasFormer,
   passwordsAreChanged,
   temporaryLoginsAreAccepted,
   temporaryLoginsAreThere,
 } from '../lib/node/databases/temporary-login.ts';
+import { hasFormer } from '../lib/node/variables/rotation.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Refuses plain text from other hosts in the pg_hba.conf of the container state-db, or checks that. Arguments: `check` or `apply`, superuser
-# and database, and the addresses of the other hosts. Without an address nothing of it is there.
+# and database, and the addresses of the other hosts. Without an address nothing of it is there. Needs hba-lines.sh.
 #
 # The lines are the first ones: the first that matches a connection decides. Those after them are somebody else's, and stay.
 set -eu
@@ -14,20 +14,13 @@ hba=$(sql -c 'show hba_file')
 
 if [ "$verb" = check ]; then
   [ $# = 0 ] || [ "$(sql -c 'show ssl')" = on ] || fail 'state-db offers no encryption'
-  # The last word of each marks it as ours.
-  [ "$(docker exec state-db sed -n 's/ # rpc-node tls$//p' "$hba")" = "$lines" ] || fail 'pg_hba.conf lets other hosts in without encryption, or keeps a former host out'
+  [ "$(hba_lines tls)" = "$lines" ] || fail 'pg_hba.conf lets other hosts in without encryption, or keeps a former host out'
   [ -z "$lines" ] || [ "$(docker exec state-db head -n 1 "$hba")" = "$(printf '%s\n' "$lines" | head -n 1) # rpc-node tls" ] ||
     fail 'lines of pg_hba.conf are before those that demand encryption'
+  check_hba_is_read
   exit 0
 fi
 
 # Nobody is cut off: clients encrypt from the moment at which the server offers it.
 [ $# = 0 ] || [ "$(sql -c 'show ssl')" = on ] || fail 'state-db offers no encryption'
-# The file keeps its inode and owner: a data directory may be a mount of its own.
-# shellcheck disable=SC2016 # it is for the shell in the container
-docker exec -i --user postgres state-db sh -c '
-  kept=$(sed "/ # rpc-node tls\$/d" "$1") && { cat; printf "%s\n" "$kept"; } >"$1.rpc-node" && cat "$1.rpc-node" >"$1" && rm "$1.rpc-node"' \
-  sh "$hba" <<HBA
-$(printf '%s\n' "$lines" | sed '/./s/$/ # rpc-node tls/')
-HBA
-sql -c 'select pg_reload_conf()' >/dev/null
+put_hba_lines tls first

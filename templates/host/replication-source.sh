@@ -2,7 +2,8 @@
 # Lets hosts copy the database server: a role that may do this alone, its lines in pg_hba.conf, a limit for the write-ahead log that is
 # kept for them, and a slot for each replica. Arguments: `check` or `apply`, the role (rpc_node_backup or rpc_node_replica), superuser and
 # database of the container state-db, its published port, the limit, the slots in one word, the kind of the lines (host, or hostssl), and
-# the addresses of the hosts. Without an address nothing of it is there. The role's password is on standard input.
+# the addresses of the hosts. Without an address nothing of it is there. The role's password is on standard input. Needs
+# hba-lines.sh.
 set -eu
 verb=$1 role=$2 superuser=$3 database=$4 port=$5 limit=$6 slots=$7 kind=$8
 shift 8
@@ -27,9 +28,8 @@ if [ "$verb" = check ] && [ $# = 0 ]; then
   [ -z "$(sql -c "select 1 from pg_roles where rolname = '$role'")" ] || fail "the role $role is not needed any more"
   exit 0
 fi
+# shellcheck disable=SC2034 # for hba-lines.sh
 hba=$(sql -c 'show hba_file')
-# The last word of each marks it as ours.
-ours() { docker exec state-db sed -n "s/ # rpc-node $use\$//p" "$hba"; }
 
 if [ "$verb" = check ]; then
   rights=true
@@ -42,7 +42,8 @@ if [ "$verb" = check ]; then
     select not (r.rolsuper or r.rolcreaterole or r.rolcreatedb) and r.rolreplication and $rights
     from pg_roles r where r.rolname = current_user")
   [ "$found" = t ] || fail "the role $role may do more, or less, than copy the server"
-  [ "$(ours)" = "$lines" ] || fail "pg_hba.conf does not let the $use hosts in, or lets others in"
+  [ "$(hba_lines "$use")" = "$lines" ] || fail "pg_hba.conf does not let the $use hosts in, or lets others in"
+  check_hba_is_read
   [ "$(kept)" = t ] || fail "max_slot_wal_keep_size is not $limit"
   [ "$use" = backup ] || [ "$(slots_here)" = "$slots" ] || fail "the slots of replicas are: $(slots_here)"
   exit 0
@@ -70,13 +71,7 @@ grant usage on schema state to $role;
 grant select on state.l2block to $role;
 SQL
 fi
-# The file keeps its inode and owner: a data directory may be a mount of its own.
-docker exec -i --user postgres state-db sh -c '
-  kept=$(sed "/ # rpc-node $2\$/d" "$1") && { printf "%s\n" "$kept"; cat; } >"$1.rpc-node" && cat "$1.rpc-node" >"$1" &&
-  rm "$1.rpc-node"' sh "$hba" "$use" <<HBA
-$(printf '%s\n' "$lines" | sed "/./s/\$/ # rpc-node $use/")
-HBA
-sql -c 'select pg_reload_conf()' >/dev/null
+put_hba_lines "$use" last
 # The server reads them a moment later.
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   if [ $# = 0 ] || [ "$(kept)" = t ]; then break; fi

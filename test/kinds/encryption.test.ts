@@ -1,15 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Problem } from '../../lib/engine/problem/problem.ts';
 import type { Resource } from '../../lib/engine/resource/resource.ts';
 import type { Context } from '../../lib/engine/resource/role.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
-import type { Secret } from '../../lib/engine/secret/secret.ts';
+import { bytesOf, type Secret } from '../../lib/engine/secret/secret.ts';
 import { serverFile, trustedFile, verifyingWords } from '../../lib/node/databases/tls-files.ts';
 import { readServerCertificate } from '../../lib/node/encryption/certificate.ts';
-import { encryptionIsDemanded } from '../../lib/node/encryption/demanded.ts';
+import { encryptionIsDemanded, encryptionIsOptional } from '../../lib/node/encryption/demanded.ts';
 import { newAuthority, newKey, newServerCertificate } from '../../lib/node/encryption/openssl.ts';
 import { encryptionOf } from '../../lib/node/encryption/server.ts';
 import { replicasMayCopy } from '../../lib/node/replica/source.ts';
@@ -145,6 +146,72 @@ test('plain text from other hosts is refused, and that of the host itself is not
   expect(await server.onHost(`grep -c '^host all all all scram' ${server.folder}/data/pg_hba.conf`)).toBe(
     '2\n',
   );
+});
+
+const killers = () => join(server.folder, 'killers');
+const hba = () => `${server.folder}/data/pg_hba.conf`;
+
+/**
+ * Makes the change of a resource, and ends it by SIGKILL at the start of its program of a number.
+ *
+ * @returns whether it has so many
+ */
+async function killedAt(number: number, { check }: Resource): Promise<boolean> {
+  const verdict = await check(server.host);
+  const change = verdict.is === 'drift' ? verdict.change : undefined;
+  const [step] = change && !(change instanceof Problem) ? change : [];
+  if (step?.do !== 'run') throw new Error('it makes no change');
+  const input = step.stdin === undefined ? '' : bytesOf(step.stdin).toString();
+  writeFileSync(join(server.folder, 'step'), step.command);
+  writeFileSync(join(server.folder, 'input'), input);
+  const said = await server.onHost(`cd ${server.folder}; echo ${number} >number; : >begun; chmod 666 begun
+    PATH=${killers()}:$PATH setsid --wait sh step <input 2>&1 || true; echo; wc -l <begun`);
+  return Number(said.trim().split('\n').at(-1)) >= number;
+}
+
+function makeKillers() {
+  mkdirSync(killers());
+  const killer = `#!/bin/bash
+name=\${0##*/}; echo "$name" >>${server.folder}/begun
+[ "$(/usr/bin/wc -l <${server.folder}/begun)" -lt "$(<${server.folder}/number)" ] || kill -9 0
+exec /usr/bin/"$name" "$@"
+`;
+  for (const name of ['cat', 'chmod', 'mv', 'psql', 'readlink', 'rm', 'sed', 'stat', 'sync', 'wc'])
+    writeFileSync(join(killers(), name), killer, { mode: 0o755 });
+}
+
+test('a change of pg_hba.conf that is killed anywhere leaves the old file or the new one, and the next run ends it', async () => {
+  makeKillers();
+  const text = () => readFileSync(hba(), 'utf8');
+  await server.onHost(`chmod 640 ${hba()}`);
+  const alone = { ...context, hosts: context.hosts.filter(({ groups }) => !groups.includes('replica')) };
+  const changes = [
+    [encryptionIsOptional(plain, false), encryptionIsDemanded(context)],
+    [replicasMayCopy(alone), replicasMayCopy(context)],
+  ] as const;
+  const put = async (lines: Resource) => {
+    await applyDrift(server.host, lines);
+    expect(await lines.check(server.host)).toEqual({ is: 'ok' });
+  };
+  for (const [without, withLines] of changes) {
+    await put(withLines);
+    const wanted = text();
+    await put(without);
+    const was = text();
+    for (let number = 1; await killedAt(number, withLines); number += 1) {
+      expect([was, wanted]).toContain(text());
+      expect(await server.onHost(`stat -c '%a %U %G' ${hba()}`)).toBe('640 postgres postgres\n');
+      const { is } = await withLines.check(server.host);
+      if (is === 'ok') expect(await atServer('sslmode=disable')).toContain('pg_hba.conf rejects connection');
+      else await put(withLines);
+      expect(text()).toBe(wanted);
+      await put(without);
+    }
+    await put(withLines);
+  }
+  await put(replicasMayCopy(alone));
+  await server.start(encrypted);
+  expect(await atServer(trust(context))).toBe('t\n');
 });
 
 test('a copy for a replica is encrypted and verified, and has no key in it', async () => {

@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -14,14 +13,18 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import toml from '@iarna/toml';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Connection } from '../../lib/engine/host/connection.ts';
+import { sessionOver } from '../../lib/engine/host/session.ts';
 import { connectLocally } from '../../lib/engine/host/testing/local-connection.ts';
 import { describeVerdict, type Resource } from '../../lib/engine/resource/resource.ts';
 import type { Context } from '../../lib/engine/resource/role.ts';
-import { runningContainer } from '../../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift, hostOver, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
+import { play, playbook } from '../../lib/engine/run/playbook.ts';
+import { run } from '../../lib/engine/run/run.ts';
 import { encrypt } from '../../lib/engine/secret/age/age-file.ts';
 import { changeSecretValues } from '../../lib/engine/secret/secret-values.ts';
 import { acceptsLogins, databasesAcceptLogins } from '../../lib/node/databases/log-in.ts';
+import { rolling } from '../../lib/node/gateway/drain.ts';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { renderHost } from '../../lib/node/render/render.ts';
 import { sound } from '../../lib/node/testing/role-context.ts';
@@ -35,11 +38,11 @@ import temporaryLogins from '../../roles/temporary-logins.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
 /** Ports of state-db, and of the pool-db of each server. */
-const ports = { state: 25432, 'db-1': 25433, 'rpc-1': 25434 } as const;
+const ports = { state: 25432, 'db-1': 25433, 'rpc-1': 25434, 'rpc-2': 25435 } as const;
 const former = { state: 'former.State~1', pool: 'former.Pool~1', prover: 'former.Prover~1' } as const;
 const wanted = { state: 'new.State~1', pool: 'new.Pool~1', prover: 'new.Prover~1' } as const;
 const stores = ['state', 'pool', 'prover'] as const;
-const servers = ['db-1', 'rpc-1'] as const;
+const servers = ['db-1', 'rpc-1', 'rpc-2'] as const;
 type Server = (typeof servers)[number];
 type Passwords = Readonly<Record<(typeof stores)[number], string>>;
 
@@ -73,6 +76,7 @@ beforeAll(async () => {
     state: await start(ports.state),
     'db-1': await start(ports['db-1']),
     'rpc-1': await start(ports['rpc-1']),
+    'rpc-2': await start(ports['rpc-2']),
   };
   databases.state.sql(
     'postgres',
@@ -101,6 +105,7 @@ const fileOf = (container: string) => (container === 'prover' ? 'prover.config.j
 /** A server: its files, and containers that keep in memory what they read at their start. */
 class Machine {
   readonly name: Server;
+  connection!: Connection;
   host!: TestHost;
 
   constructor(name: Server) {
@@ -125,6 +130,17 @@ if [ "$1" = exec ]; then
   shift
   exec "$@"
 fi
+if [ "$1" = container ]; then
+  shift 4
+  for name; do
+    case $name in
+      *-db) at=2024-01-01T00:00:00Z ;;
+      *) at=$(date -u -r "${this.home}/memory/$name" +%Y-%m-%dT%H:%M:%S.%NZ 2>/dev/null) || continue ;;
+    esac
+    printf '{"Id":"%s","Name":"/%s","State":{"Running":true,"Status":"running","StartedAt":"%s"}}\\n' "$name" "$name" "$at"
+  done
+  exit
+fi
 [ "$1" = restart ] || exit 9
 case $4 in prover) file=prover.config.json ;; *) file=node.config.toml ;; esac
 cp "${this.home}/node/$file" "${this.home}/memory/$4"
@@ -133,21 +149,13 @@ cp "${this.home}/node/$file" "${this.home}/memory/$4"
     symlinkSync(psql, join(this.home, 'bin/psql'));
     const connection = await connectLocally();
     const path = `PATH=${this.home}/bin:$PATH; export PATH\n`;
-    const own = {
+    this.connection = {
       name: this.name,
       close: () => connection.close(),
       execs: 0,
       exec: ((text, options) => connection.exec(path + text, options)) as typeof connection.exec,
     };
-    this.host = {
-      ...hostOver(own),
-      container: async (container) => {
-        if (container.endsWith('-db')) return runningContainer;
-        const memory = join(this.home, 'memory', container);
-        if (!existsSync(memory)) return undefined;
-        return { ...runningContainer, startedAt: statSync(memory).mtime.toISOString() };
-      },
-    };
+    this.host = hostOver(this.connection);
   }
 
   start(container: string): void {
@@ -200,7 +208,7 @@ async function contexts(
     ...stores.map((store) => [['vars', 'credentials', store, 'password'], `secret:${store}_pw`] as const),
     [['groups', 'database', 'db-1', 'address'], '127.0.0.1'],
     [['groups', 'rpc', 'rpc-1', 'address'], '127.0.0.2'],
-    [['groups', 'rpc', 'rpc-2'], undefined],
+    [['groups', 'rpc', 'rpc-2'], { address: '127.0.0.3' }],
     [['vars', 'ports'], { state_db: ports.state }],
   ]);
   const named = (of: Readonly<Record<string, string>>) =>
@@ -234,7 +242,7 @@ async function deploy(of: ReadonlyMap<Server, Context<Variables>>): Promise<void
     for (const resource of resources) await make(machine, resource);
   };
   const context = (machine: Machine) => of.get(machine.name) as Context<Variables>;
-  const [db, rpc] = machines as [Machine, Machine];
+  const [db] = machines as [Machine];
   for (const machine of machines) {
     const { services } = await renderHost(context(machine));
     await make(machine, databasesAcceptLogins(context(machine), services));
@@ -242,7 +250,7 @@ async function deploy(of: ReadonlyMap<Server, Context<Variables>>): Promise<void
   await at(db, await secondLogins.resources(context(db)));
   for (const machine of machines) await at(machine, await temporaryLogins.resources(context(machine)));
   for (const machine of machines) await at(machine, await newPasswords.resources(context(machine)));
-  for (const machine of [db, rpc]) {
+  for (const machine of machines) {
     const files = (await configuration.resources(context(machine))).filter(({ name }) =>
       /^file .*(node\.config\.toml|prover\.config\.json)$/.test(name),
     );
@@ -340,11 +348,81 @@ test('a deploy changes the passwords, and at no time has a program a login that 
     'db-1 pool database have no second login',
     'db-1 warning: every server uses the new passwords, and the former ones are kept',
     'rpc-1 pool database have no second login',
+    'rpc-2 pool database have no second login',
   ]);
   await expectPasswordsAlone(wanted, former);
   seen.length = 0;
   await deploy(await contexts(wanted));
   expect(seen).toEqual([]);
+});
+
+/** The plays of playbooks/deploy.mjs up to the new passwords, in an inventory without a gateway. */
+async function runPlays(of: ReadonlyMap<Server, Context<Variables>>) {
+  const both = { hosts: 'database,rpc' };
+  const plays = [
+    play<Variables>('second logins', { hosts: 'database', roles: [secondLogins] }),
+    play<Variables>('servers use second logins', {
+      ...both,
+      roles: [temporaryLogins],
+      needs: ['second logins'],
+      ...rolling,
+    }),
+    play<Variables>('new passwords', {
+      ...both,
+      roles: [newPasswords],
+      needs: ['servers use second logins'],
+    }),
+  ];
+  const hosts = [...of.values()].map(({ host }) => host);
+  /** The hosts at each start and each end of a restart. */
+  const restarted: string[] = [];
+  const interrupt = new AbortController().signal;
+  const result = await run(
+    playbook('deploy', 'rotates.', plays),
+    { name: 'test', file: 'test.yaml', hosts },
+    async ({ name }) => {
+      const { connection } = machines.find((each) => each.name === name) as Machine;
+      return sessionOver({ ...connection, close: async () => {} }, sound, interrupt);
+    },
+    {
+      check: false,
+      forks: 25,
+      hosts: new Set(servers),
+      selects: () => true,
+      interrupt,
+    },
+    (event) => {
+      if (event.type !== 'resource-started' && event.type !== 'resource-done') return;
+      const { host, resource } = event.task;
+      if (resource.endsWith('uses the second logins')) restarted.push(host);
+    },
+  );
+  return { result, restarted };
+}
+
+test('without gateways a deploy restarts one RPC server after the other, and the first failure ends it', async () => {
+  const [, first, second] = machines as [Machine, Machine, Machine];
+  const docker = join(first.home, 'bin/docker');
+  const works = readFileSync(docker, 'utf8');
+  writeFileSync(docker, works.replace('\n', '\n[ "$1" != restart ] || exit 7\n'));
+  const all = await contexts(wanted, former);
+  const failed = await runPlays(all);
+  expect(failed.result.hosts.map(({ stopped }) => stopped)).toEqual([
+    expect.stringMatching(/^stopped on all hosts: rpc-1 failed or cannot be reached /),
+    'prover uses the second logins failed',
+    expect.stringMatching(/^stopped on all hosts: rpc-1 failed or cannot be reached /),
+  ]);
+  expect(readFileSync(join(second.home, 'memory/prover'), 'utf8')).not.toContain('rpc_node_prover_next');
+  expect(await refused()).toEqual([]);
+
+  writeFileSync(docker, works);
+  const { result, restarted } = await runPlays(all);
+  expect(result.hosts.map(({ stopped }) => stopped)).toEqual([undefined, undefined, undefined]);
+  expect(restarted.filter((name) => name !== 'db-1')).toEqual([
+    ...Array(4).fill('rpc-1'),
+    ...Array(4).fill('rpc-2'),
+  ]);
+  expect(await refused()).toEqual([]);
 });
 
 test('a run that is killed after each of its changes is ended by the next ones', async () => {
@@ -360,7 +438,7 @@ test('a run that is killed after each of its changes is ended by the next ones',
         if (!(error instanceof Killed)) throw error;
       },
     );
-    expect(runs).toBeLessThan(40);
+    expect(runs).toBeLessThan(60);
   }
   expect(runs).toBeGreaterThan(whole.length);
   await expectPasswordsAlone(wanted, former);
@@ -487,6 +565,7 @@ async function expectPasswordsAlone(taken: Passwords, refused: Passwords): Promi
     ['prover', ports.state],
     ['pool', ports['db-1']],
     ['pool', ports['rpc-1']],
+    ['pool', ports['rpc-2']],
   ] as const;
   for (const [store, port] of places) {
     expect(await isAccepted(address(store, taken[store], port))).toBe(true);

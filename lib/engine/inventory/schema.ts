@@ -1,7 +1,13 @@
 import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
 import { notOneHost, usualAddress } from './address.ts';
-import { secretReferenceKinds, secretReferencePattern, secretReferenceRule } from './secret-reference.ts';
+import {
+  secretReferenceKinds,
+  secretReferencePattern,
+  secretReferenceRule,
+  secretTextPattern,
+  secretTextRule,
+} from './secret-reference.ts';
 
 // zod compiles code for each schema. A run reads a file once, so that takes 35 ms of processor time
 // and never pays.
@@ -28,6 +34,12 @@ export const secretReferenceSchema = matching(
   secretReferencePattern,
   secretReferenceRule,
   'secret reference',
+);
+
+export const secretTextSchema = matching(
+  secretTextPattern,
+  secretTextRule,
+  'secret reference, or text with some',
 );
 
 // ssh_config may pass a user to a shell (`Match exec`, `%r`), so it has no character that a shell

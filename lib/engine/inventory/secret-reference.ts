@@ -19,6 +19,12 @@ export const secretReferencePattern =
   /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.*\S.*|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 export const secretReferenceRule =
   'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory';
+/** A reference, or a text with some in it. */
+export const secretTextPattern = new RegExp(
+  `${secretReferencePattern.source}|\\{\\{\\s*(?:env|file|cmd|secret):[^{}]*\\}\\}`,
+);
+export const secretTextRule =
+  'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND, or have one in it, such as {{ secret:NAME }}: a secret is never in an inventory';
 /** For a description: it continues the name of the secret. */
 export const secretReferenceKinds =
   'env:NAME, file:PATH (a file of mode 0600, relative to the file that names it), secret:NAME (in the encrypted file of secrets beside the inventory), or cmd:COMMAND (a shell command of this machine that prints it)';
@@ -61,10 +67,20 @@ export async function readSecret(reference: string, question: SecretQuestion): P
   if (!secretReferencePattern.test(reference)) throw new Problem(`${name} ${secretReferenceRule}`, { where });
   const { source, value, former } = await readSource(reference, question);
   if (value === '') throw new Problem(`${name} is empty: ${source} holds nothing`, { where });
+  refuseUnfit(value, source, question);
+  return new Secret(value, former);
+}
+
+/**
+ * @param source where the value is from, in words
+ * @throws Problem where a value has characters that are not allowed, or too few
+ */
+export function refuseUnfit(value: string, source: string, question: SecretQuestion): void {
+  const { name, where } = question;
   const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
   const { pattern, reason, least = 1, hint = ofPassword } = question.allowed ?? any;
   const fits = pattern.test(value);
-  if (fits && value.length >= least) return new Secret(value, former);
+  if (fits && value.length >= least) return;
   const fault = fits
     ? `is too short: at least ${least} characters`
     : `has a character that is not allowed: ${reason}`;

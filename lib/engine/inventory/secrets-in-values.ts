@@ -1,8 +1,9 @@
 import { type Place, Problem } from '../problem/problem.ts';
+import { Secret } from '../secret/secret.ts';
 import { type Located, type LocatedScalar, type Path, pathName, scalars } from './located.ts';
 import { problemsIn } from './problem-list.ts';
 import type { SecretReader } from './secret-reader.ts';
-import { secretReferencePattern } from './secret-reference.ts';
+import { refuseUnfit, secretReferencePattern } from './secret-reference.ts';
 
 /** A reference within a text: `https://l1.example/{{ secret:l1_key }}`. */
 const within = /\{\{\s*([A-Za-z]+:[^{}]*?)\s*\}\}/g;
@@ -12,6 +13,42 @@ export function referencesIn(value: LocatedScalar['value']): readonly string[] {
   if (typeof value !== 'string') return [];
   if (secretReferencePattern.test(value)) return [value];
   return [...value.matchAll(within)].flatMap(([, reference]) => reference ?? []);
+}
+
+/** References of ours alone: Alertmanager's templates are within braces, too. */
+const ofKnownKinds = /\{\{\s*((?:env|file|cmd|secret):[^{}]*?)\s*\}\}/g;
+
+/**
+ * The secret that a text refers to, or the text with its secrets in place of the references.
+ *
+ * @param question `allowed` is about the whole text
+ * @returns undefined for a text without a reference
+ * @throws as readSecret
+ */
+export async function readSecretText(
+  text: string,
+  question: Question,
+  read: SecretReader,
+): Promise<Secret | undefined> {
+  if (secretReferencePattern.test(text)) return read(text, question);
+  const { allowed: _, ...ofPart } = question;
+  const references = [...text.matchAll(ofKnownKinds)].flatMap(([, reference]) => reference ?? []);
+  if (references.length === 0) return undefined;
+  const filled = withValues(text, await secretsOf(references, ofPart, read));
+  refuseUnfit(filled, text, question);
+  return new Secret(filled);
+}
+
+type Question = Parameters<SecretReader>[1];
+
+function secretsOf(references: readonly string[], question: Question, read: SecretReader): Promise<Secret[]> {
+  return Promise.all(references.map((reference) => read(reference, question)));
+}
+
+/** A text with secrets in place of its references, in order. */
+function withValues(text: string, secrets: readonly Secret[]): string {
+  const values = secrets.map((secret) => secret.reveal());
+  return text.replace(ofKnownKinds, () => values.shift() ?? '');
 }
 
 /** A value with references to secrets. */
@@ -70,11 +107,9 @@ export class SecretHolders {
     const reading = [...this.#found.values()].map(async ({ path, scalar, references }) => {
       const question = { name: pathName(path), where: scalar.at };
       try {
-        const secrets = await Promise.all(references.map((reference) => reader(reference, question)));
-        const values = secrets.map((secret) => secret.reveal());
-        const whole = references[0] === scalar.value ? values[0] : undefined;
-        const text = whole ?? String(scalar.value).replace(within, () => values.shift() ?? '');
-        this.#texts.set(scalar, text);
+        const secrets = await secretsOf(references, question, reader);
+        const whole = references[0] === scalar.value ? secrets[0]?.reveal() : undefined;
+        this.#texts.set(scalar, whole ?? withValues(String(scalar.value), secrets));
         return [];
       } catch (error) {
         return problemsIn(error);

@@ -49,6 +49,11 @@ export function refuseMiscounts(play: string, counts: readonly HostCount[]): voi
 export interface Turns<V> {
   /** The group of the other hosts. There are no turns where the inventory does not have it. */
   readonly at: string;
+  /**
+   * Whether a host, also where there are no turns, makes changes that its clients notice while no
+   * other one does. Default: it does not.
+   */
+  aloneWithout?(host: InventoryHost<V>): boolean;
   /** What becomes of a host whose changes failed in its turn, for the operator. */
   readonly staysOut: string;
   /** The group of those that have clients by the other hosts. */

@@ -196,6 +196,51 @@ test('hosts change one after the other: each leaves both gateways, changes and c
   expect(world.fewest).toBe(3);
 });
 
+const alone = (world: World, without: readonly string[]) =>
+  world.play({ turns: { ...world.turns(), aloneWithout: ({ name }) => without.includes(name) } });
+
+/** The most changes at the same time. */
+function mostTogether(events: readonly RunEvent[]): number {
+  const running = new Set<string>();
+  let most = 0;
+  for (const event of events) {
+    if (event.type === 'resource-started') running.add(event.task.host);
+    if (event.type === 'resource-done') running.delete(event.task.host);
+    most = Math.max(most, running.size);
+  }
+  return most;
+}
+
+test('without gateways hosts change together, but those one after the other of which the turns say so', async () => {
+  const world = new World(all, []);
+  expect(mostTogether((await world.run()).events)).toBe(4);
+  const other = new World(all, []);
+  const { code, events } = await other.run({ plays: [alone(other, all)] });
+  expect(code).toBe(0);
+  expect(other.log).toEqual(all.map((name) => `${name} changes`));
+  expect(mostTogether(events)).toBe(1);
+});
+
+test('without gateways the first failure ends such a run', async () => {
+  const world = new World(all, []);
+  world.bad.add('rpc-2');
+  const { stopped } = await world.run({ plays: [alone(world, all)] });
+  expect(world.log).toEqual(['rpc-1 changes', 'rpc-2 changes']);
+  expect(stopped['rpc-3']).toBe(
+    'stopped on all hosts: rpc-2 failed or cannot be reached in "servers", and at most 0 may',
+  );
+  const partly = new World(all, []);
+  await partly.run({ plays: [alone(partly, ['rpc-1', 'rpc-4'])] });
+  expect(partly.log).toEqual(['rpc-2 changes', 'rpc-3 changes', 'rpc-1 changes', 'rpc-4 changes']);
+});
+
+test('with gateways it makes no difference', async () => {
+  const world = new World(all);
+  await world.run({ plays: [alone(world, all)] });
+  expect(world.log).toHaveLength(20);
+  expect(world.fewest).toBe(3);
+});
+
 test('a host with nothing to change never leaves, and a second run does nothing', async () => {
   const world = new World(['rpc-3']);
   await world.run();

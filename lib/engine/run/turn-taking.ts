@@ -69,7 +69,8 @@ export class TurnTaking<V> {
   ): Promise<readonly (readonly HostRun[])[]> {
     const { inventory, options } = this.#run;
     const turns = turnsOf(play, inventory);
-    if (!turns && (play.turns || play.serial === undefined)) return [hosts];
+    const alone = this.#aloneWithoutTurns(play);
+    if (!turns && (play.turns ? alone.size === 0 : play.serial === undefined)) return [hosts];
     if (moved)
       await Promise.all(
         hosts.map((host) => host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun)))),
@@ -80,9 +81,22 @@ export class TurnTaking<V> {
       ...batchesOf(due, play.serial ?? total, total),
     ];
     if (turns) return this.#takeTurns(play, turns, hosts, split);
+    const { turns: without } = play;
+    if (without) {
+      const isNoticed = (host: HostRun) => this.#firstDisturbing(host, play, without) !== undefined;
+      return split(hosts.filter((host) => alone.has(host.name) && isNoticed(host)));
+    }
     const isDue = (task: Planned) =>
       isOf(play, task) && (task.outcome === 'pending' || task.outcome === 'unknown');
     return split(hosts.filter(({ taskRuns }) => plannedTasks(taskRuns).some(isDue)));
+  }
+
+  /** The hosts that change one after the other although no turns are taken. */
+  #aloneWithoutTurns({ turns }: Play<V>): Set<string> {
+    const { inventory } = this.#run;
+    const covered = coveredBy(turns, inventory);
+    const alone = inventory.hosts.filter((host) => covered.has(host.name) && turns?.aloneWithout?.(host));
+    return new Set(alone.map(({ name }) => name));
   }
 
   async #takeTurns(

@@ -328,6 +328,30 @@ test('content with a secret is masked in every version, and errors do not show i
   );
 });
 
+test('of an address a host is shown in every version, and nothing of the rest', () => {
+  const template =
+    '[Etherman]\nURL = "{{ url }}"\nPort = "1"\n[Log]\nURL = "{{ log }}"\nToken = "{{ token }}"\n';
+  new Secret('key-of-today');
+  new Secret('token-of-today');
+  const values = {
+    url: 'https://l1.example/v3/key-of-today',
+    log: 'http://log.example',
+    token: 'token-of-today',
+  };
+  const { mask, text } = renderTemplate(template, values, { file: 't', format: 'toml' });
+  const shown =
+    '[Etherman]\nURL = "https://l1.example/[secret]"\nPort = "1"\n[Log]\nURL = "http://log.example"\nToken = [secret]\n';
+  expect(mask(text)).toBe(shown);
+  // Nobody knows these any more.
+  expect(mask(text.replaceAll('of-today', 'of-old'))).toBe(shown);
+  expect(mask('URL = "https://l1.example?key=of-old"\nURI = "wss://l1.example/it\'s/\\"of-old"')).toBe(
+    'URL = "https://l1.example/[secret]"\nURI = "wss://l1.example/[secret]"',
+  );
+  expect(mask('[Etherman]\nURL = "of-old"\n[Log]\nURL = "a name"\nToken = "https://of-old/"\n')).toBe(
+    '[Etherman]\nURL = [secret]\n[Log]\nURL = [secret]\nToken = [secret]\n',
+  );
+});
+
 test('a secret that is a constant of the template is masked too', () => {
   const { holdsSecrets, mask, text } = renderTemplate(
     '{ "databaseURL": "postgresql://u:hunt@er/2@h/d" }',

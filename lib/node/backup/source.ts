@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { readScript } from '../../engine/host/script.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { hbaAddress } from '../databases/hba.ts';
+import { hbaAddress, hbaLines } from '../databases/hba.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const script = readFileSync(
+const script = readScript(
+  hbaLines,
   new URL('../../../templates/host/replication-source.sh', import.meta.url),
-  'utf8',
 );
 
 /** The role that copies the database server for backups, and nothing else. */

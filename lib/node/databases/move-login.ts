@@ -1,7 +1,6 @@
 import toml from '@iarna/toml';
 import type { Reader } from '../../engine/host/host.ts';
 import { command } from '../../engine/host/step.ts';
-import { secretContent } from '../../engine/resource/file/content.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import {
   containerChange,
@@ -12,12 +11,14 @@ import {
   unknownUntil,
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
+import { maskedContent } from '../../engine/template/mask.ts';
 import type { Override } from '../../engine/template/override.ts';
 import { withOverrides } from '../../engine/template/override.ts';
+import { hasFormer } from '../variables/rotation.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Login } from './log-in.ts';
 import { wayBack, wordsOf } from './log-in.ts';
-import { hasFormer, temporaryUser, whileChanging } from './temporary-login.ts';
+import { temporaryUser, whileChanging } from './temporary-login.ts';
 
 type Deployment = Pick<Context<Variables>, 'host' | 'hosts' | 'vars'>;
 
@@ -28,9 +29,6 @@ const stores: Readonly<Record<LoginFile, readonly Login['of'][]>> = {
   'node.config.toml': ['state', 'pool'],
   'prover.config.json': ['prover'],
 };
-
-/** A line that can hold a password. */
-const bearing = /password|databaseURL/i;
 
 /** How long a program may take to stop. Seconds. */
 const stopLimit = 120;
@@ -53,7 +51,10 @@ export function fileHasTemporaryLogins(deployment: Deployment, name: LoginFile):
         const text = found.toString('utf8');
         const format = name === 'node.config.toml' ? 'toml' : 'json';
         const moved = withOverrides(text, { file: path, format }, overridesOf(text, changing, format));
-        return file(path).content(secretContent(moved, bearing)).mode(0o600).check(host);
+        return file(path)
+          .content(maskedContent(moved, format, true))
+          .mode(0o600)
+          .check(host);
       }),
   };
 }

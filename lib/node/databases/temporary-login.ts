@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from '../../engine/resource/resource.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import type { Variables } from '../variables/variables.ts';
+import { hasFormer } from '../variables/rotation.ts';
 import {
   type Answer,
   answersOf,
@@ -35,11 +35,6 @@ export const temporaryUser = (of: Login['of']): string => `rpc_node_${of}_next`;
 
 /** The effects in a plan, in the words of `changes` and `follows`. */
 const loginsMade = 'temporary logins';
-
-/** Whether the inventory has a password from before a rotation. */
-export function hasFormer({ credentials }: Pick<Variables, 'credentials'>): boolean {
-  return Object.values(credentials).some(({ password }) => password.former !== undefined);
-}
 
 /** A login by the temporary role. */
 function temporaryOf(login: Login): Login {

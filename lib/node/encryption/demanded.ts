@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readScript } from '../../engine/host/script.ts';
 import { command } from '../../engine/host/step.ts';
 import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { hbaAddress } from '../databases/hba.ts';
+import { hbaAddress, hbaLines } from '../databases/hba.ts';
 import { serverFile, tlsFolder } from '../databases/tls-files.ts';
 import { databaseRole } from '../monitor/statistics-role.ts';
 import { addressesOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 
-const script = readFileSync(new URL('../../../templates/host/encryption.sh', import.meta.url), 'utf8');
+const script = readScript(hbaLines, new URL('../../../templates/host/encryption.sh', import.meta.url));
 
 /** The database server of a host refuses plain text from all other hosts of the inventory. */
 export function encryptionIsDemanded(context: Context<Variables>): Resource {

@@ -12,6 +12,7 @@ import {
   type Work,
 } from '../../engine/resource/resource.ts';
 import type { Turns } from '../../engine/run/rolling.ts';
+import { hasFormer } from '../variables/rotation.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type FleetHost, readFleet } from './fleet.ts';
 import { drainedFolder, gatewayProgram } from './paths.ts';
@@ -214,6 +215,8 @@ const gatewayTurns: Turns<Variables> = {
   staysOut:
     'it gets no clients until a run has finished it; npx zx playbooks/drain.mjs --undo lets it back in as it is',
   of: 'rpc',
+  // In a rotation each server has valid logins at any time, so that others serve while one restarts.
+  aloneWithout: ({ vars }) => hasFormer(vars),
   disturbs: (effect) => disturbing.includes(effect),
 
   async look(reader, { vars }) {
@@ -232,6 +235,6 @@ const gatewayTurns: Turns<Variables> = {
 
 /**
  * Of a play: behind gateways, an RPC server leaves them before a change that clients notice, one
- * at a time. Elsewhere all change together.
+ * at a time. Elsewhere all change together, but in a rotation of passwords one at a time.
  */
 export const rolling = { serial: 1, maxFail: 0, turns: gatewayTurns } as const;

@@ -126,6 +126,9 @@ test('public addresses without encryption are a warning, until the inventory say
     '169.254.1.1',
     'fd00::1',
     'db.internal',
+    'db.corp.internal.',
+    'db-1.home.arpa',
+    'db-1',
   ])
     expect(await warnings(at(inside, '10.0.0.2'))).toEqual([]);
   const open = at('203.0.113.5', '2001:db8::7');
@@ -137,6 +140,16 @@ test('public addresses without encryption are a warning, until the inventory say
   ]);
   const [alone] = await warnings(at('203.0.113.5', '10.0.0.2'));
   expect(alone?.message).toBe('db-1 has a public address, and SQL between the hosts travels in plain text');
+  // A name says nothing of its address.
+  const named = at('db-1.example.com', 'rpc-1.example.com');
+  const [maybe] = await warnings(named);
+  expect(maybe && describeProblem(maybe)).toMatch(
+    /:\d+:\d+: the address of db-1, rpc-1 is a name that may be public, and SQL between the hosts travels in plain text\n {2}encrypt it: tls, as docs\/encryption\.md says; `tls: false` says that the network is private$/,
+  );
+  expect((await warnings(at('db-1.example.com', '203.0.113.5')))[0]?.message).toMatch(
+    /^rpc-1 has a public address/,
+  );
+  expect(await warnings([...named, [['vars', 'tls'], false]])).toEqual([]);
   expect(await warnings([...open, [['vars', 'tls'], false]])).toEqual([]);
   expect(await warnings([...open, ...(await authorityFiles()).changes])).toEqual([]);
 });

@@ -134,31 +134,45 @@ for (const [first, bits] of [
 ] as const)
   privateNetworks.addSubnet(first, bits, 'ipv6');
 
-function isPublic(address: string): boolean {
+/**
+ * Ends of names that no public name server has (RFC 6761, RFC 6762 with its appendix G, RFC 8375,
+ * and ICANN's decision of 2024 about internal).
+ */
+const privateName =
+  /\.(internal|intranet|private|corp|home|lan|local|localdomain|localhost|test|home\.arpa)\.?$/i;
+
+/** Whether an address is a public one; unknown for a name that public name servers may have. */
+function isPublic(address: string): boolean | 'unknown' {
   const usual = usualAddress(address);
   const family = isIP(usual);
-  return family !== 0 && !privateNetworks.check(usual, family === 4 ? 'ipv4' : 'ipv6');
+  if (family === 0) return usual.includes('.') && !privateName.test(usual) ? 'unknown' : false;
+  return !privateNetworks.check(usual, family === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** The groups of hosts that are database servers, or their clients. */
 const ofDatabases = ['database', 'replica', 'rpc', 'backup'];
 
 /**
- * A warning where SQL leaves a host with a public address in plain text, and the inventory does not
+ * A warning where SQL leaves a host with a public address, or maybe with one, in plain text, and the inventory does not
  * say that it may. One for the whole inventory, at the first such host.
  */
 export function plainTextWarnings({ hosts, placeOfGroup }: Deployment): Problem[] {
   const chosen = hosts.filter(({ groups }) => groups.some((each) => ofDatabases.includes(each)));
-  const open = chosen.filter(
-    ({ connection, vars }) => vars.tls === undefined && isPublic(connection.address),
-  );
+  const are = (what: true | 'unknown') =>
+    chosen.filter(({ connection, vars }) => vars.tls === undefined && isPublic(connection.address) === what);
+  const isCertain = are(true).length > 0;
+  const open = are(isCertain || 'unknown');
   const [first] = open;
   if (!first || chosen.length < 2) return [];
   const where = placeOfGroup(first.groups[0] ?? '', first.name, 'address');
   const names = open.map(({ name }) => name);
   const list = names.length > 5 ? [...names.slice(0, 5), `${names.length - 5} more`] : names;
+  const plain = 'SQL between the hosts travels in plain text';
   const at = open.length === 1 ? 'has a public address' : 'have public addresses';
-  const what = `${list.join(', ')} ${at}, and SQL between the hosts travels in plain text`;
-  const hint = 'encrypt it: tls, as docs/encryption.md says; `tls: false` says that something else does';
+  const what = isCertain
+    ? `${list.join(', ')} ${at}, and ${plain}`
+    : `the address of ${list.join(', ')} is a name that may be public, and ${plain}`;
+  const otherwise = isCertain ? 'something else does' : 'the network is private';
+  const hint = `encrypt it: tls, as docs/encryption.md says; \`tls: false\` says that ${otherwise}`;
   return [new Problem(what, { where, hint })];
 }

@@ -1,6 +1,7 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { problemsIn } from '../../engine/inventory/problem-list.ts';
+import { readSecretText } from '../../engine/inventory/secrets-in-values.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { isOfDomain } from '../variables/acme.ts';
@@ -30,8 +31,9 @@ export async function readFallback(
   if (fallback === undefined || !groups.includes('gateway')) return undefined;
   const where = inventory.placeOf(name, ['gateway', 'fallback']);
   try {
-    const address = await inventory.readSecret(fallback, { name: 'gateway.fallback', where, allowed });
-    if (!URL.canParse(address.reveal())) {
+    const question = { name: 'gateway.fallback', where, allowed };
+    const address = await readSecretText(fallback, question, inventory.readSecret);
+    if (!address || !URL.canParse(address.reveal())) {
       problems.push(new Problem('gateway.fallback is no web address', { where, hint }));
       return undefined;
     }

@@ -33,6 +33,7 @@ beforeAll(() => {
   process.env.DNS_USER = '{"type": "authorized_user"}';
   process.env.DNS_PART = '{"type": "service_account", "project_id": "p"}';
   process.env.GATEWAY_KEY = 'k'.repeat(32);
+  process.env.GATEWAY_PROVIDER = `https://rpc.provider.example/v2/${'k'.repeat(32)}?x=${'k'.repeat(32)}`;
   process.env.GATEWAY_PORT = 'https://rpc.provider.example:99999/';
   process.env.GATEWAY_CIRCLE = 'http://10.0.0.2:8123/';
   process.env.GATEWAY_NAME = 'https://rpc.b.example/';
@@ -48,6 +49,18 @@ test('gateways need no database and no prover of their own', async () => {
     'gw-1',
     'gw-2',
   ]);
+});
+
+test.each([
+  ['as a whole', 'env:GATEWAY_PROVIDER'],
+  ['for its key', 'https://rpc.provider.example/v2/{{ env:GATEWAY_KEY }}?x={{env:GATEWAY_KEY}}'],
+])('the address of the fallback may be a secret, %s', async (_, fallback) => {
+  const file = await labDeployment([...gateways, [['vars', 'gateway'], { fallback }]]);
+  const { hosts } = await loadDeployment(file);
+  const address = hosts.find(({ name }) => name === 'gw-1')?.vars.gateway.fallback;
+  const key = 'k'.repeat(32);
+  expect(address?.reveal()).toBe(`https://rpc.provider.example/v2/${key}?x=${key}`);
+  expect(String(address)).toBe('[secret]');
 });
 
 const asRpcHost: Changes = [
@@ -225,6 +238,20 @@ test.each<[string, Changes, string[]]>([
     [[['vars', 'gateway'], { fallback: 'env:GATEWAY_KEY' }]],
     [
       'gateway.fallback (from environment variable GATEWAY_KEY) has a character that is not allowed: it is a web address (http:// or https://) without a user name (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
+    ],
+  ],
+  [
+    'a fallback without a secret',
+    [[['vars', 'gateway'], { fallback: 'https://rpc.provider.example/v2/KEY' }]],
+    [
+      'gateway.fallback must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND, or have one in it, such as {{ secret:NAME }}: a secret is never in an inventory',
+    ],
+  ],
+  [
+    'a fallback with a secret in it that is no web address',
+    [[['vars', 'gateway'], { fallback: 'rpc.provider.example/{{ env:GATEWAY_KEY }}' }]],
+    [
+      'gateway.fallback (from rpc.provider.example/{{ env:GATEWAY_KEY }}) has a character that is not allowed: it is a web address (http:// or https://) without a user name (the address that the provider gives you, such as https://rpc.provider.example/v2/KEY)',
     ],
   ],
   [

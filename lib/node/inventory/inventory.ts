@@ -2,7 +2,7 @@ import type { InventoryHost, SourcedInventory } from '../../engine/inventory/inv
 import { type LoadedInventory, type LoadOptions, loadInventory } from '../../engine/inventory/load.ts';
 import type { Path } from '../../engine/inventory/located.ts';
 import { problemsIn, throwProblems } from '../../engine/inventory/problem-list.ts';
-import { secretReferencePattern } from '../../engine/inventory/secret-reference.ts';
+import { readSecretText } from '../../engine/inventory/secrets-in-values.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
 import { generationDefaults } from '../variables/generation-defaults.ts';
@@ -224,9 +224,12 @@ async function readReceivers(
       );
       return Object.fromEntries(await Promise.all(entries));
     }
-    if (typeof tree !== 'string' || !secretReferencePattern.test(tree)) return tree;
+    if (typeof tree !== 'string') return tree;
     const question = { name: path.join('.'), where: inventory.placeOf(host.name, path) };
-    return inventory.readSecret(tree, question).catch((error) => void problems.push(...problemsIn(error)));
+    return readSecretText(tree, question, inventory.readSecret).then(
+      (secret) => secret ?? tree,
+      (error) => void problems.push(...problemsIn(error)),
+    );
   };
   return (await read(host.vars.monitoring.receivers, ['monitoring', 'receivers'])) as readonly Receiver[];
 }

@@ -44,7 +44,9 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
       every,
       command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),
       description: `Check mode of the inventory ${name}`,
-      ...(hosts.some(({ connection }) => connection.type === 'local') ? {} : sandboxFor(wanted.user)),
+      ...(hosts.some(({ connection }) => connection.type === 'local')
+        ? { sandbox: false }
+        : sandboxFor(wanted.user)),
     }),
   ];
 }

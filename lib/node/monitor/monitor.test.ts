@@ -199,6 +199,29 @@ test('a receiver has its secrets in the file, and none of it is shown', async ()
   expect(others.map(({ vars }) => vars.monitoring.receivers)).toEqual([[], [], []]);
 });
 
+test("a secret may be within a text of a receiver, and Alertmanager's own braces stay", async () => {
+  const slack = {
+    api_url: 'https://hooks.example/services/{{ env:HOOK }}/{{env:HOOK}}',
+    title: '{{ .CommonLabels.alertname }}: {{ template "a:b" . }}{{ .Labels.secret }}',
+  };
+  const load = (api_url: string) => {
+    const receivers = [{ name: 'ops', configs: { slack_configs: [{ ...slack, api_url }] } }];
+    return labDeployment([ownMonitor, [['vars', 'monitoring'], { receivers }]]).then((file) =>
+      loadDeployment(file, { environment: { HOOK: 'T4711' } }),
+    );
+  };
+  const { hosts } = await load(slack.api_url);
+  const content = alertmanagerFile(
+    hosts.find(({ name }) => name === 'mon-1')?.vars.monitoring.receivers ?? [],
+  );
+  expect(JSON.parse(content.text).receivers[1].slack_configs).toEqual([
+    { ...slack, api_url: 'https://hooks.example/services/T4711/T4711' },
+  ]);
+  await expect(load('https://hooks.example/{{ env:NONE }}')).rejects.toThrow(
+    'monitoring.receivers.0.configs.slack_configs.0.api_url: environment variable NONE is not set',
+  );
+});
+
 test('a secret of a receiver that is missing has its place', async () => {
   const receiver = { name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } };
   const twice = await labDeployment([

@@ -5,6 +5,7 @@ import type { ImagePin } from '../../engine/resource/docker/docker-image.ts';
 import { type Content, sha256Of } from '../../engine/resource/file/content.ts';
 import type { ReleaseContent } from '../../engine/resource/role.ts';
 import type { Secret } from '../../engine/secret/secret.ts';
+import { maskedContent } from '../../engine/template/mask.ts';
 import { type Override, withOverrides } from '../../engine/template/override.ts';
 import { renderTemplate, type Values } from '../../engine/template/template.ts';
 import type { FileName } from '../variables/generation.ts';
@@ -257,7 +258,7 @@ function render(vars: Variables, name: FileName, values: Values, more: readonly 
   const overrides = [...overridesFor(vars, name).filter((each) => !isMore(each)), ...more];
   return overrides.length === 0
     ? content
-    : { ...content, text: withOverrides(content.text, source, overrides) };
+    : maskedContent(withOverrides(content.text, source, overrides), source.format, content.holdsSecrets);
 }
 
 function renderedFile(name: FileName, content: Content, vars: Variables): RenderedFile {

@@ -4,6 +4,7 @@ import {
   matching,
   portSchema as port,
   secretReferenceSchema,
+  secretTextSchema,
 } from '../../engine/inventory/schema.ts';
 import { secretReferenceKinds } from '../../engine/inventory/secret-reference.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
@@ -171,10 +172,10 @@ export const gatewaySchema = {
     .boolean()
     .default(false)
     .describe('Whether clients without a key are refused, where there are keys'),
-  fallback: secretReferenceSchema
+  fallback: secretTextSchema
     .optional()
     .describe(
-      `Where the web address of a provider is, which answers requests by HTTP while no RPC server may: ${secretReferenceKinds}; default: none`,
+      `Web address of a provider, which answers requests by HTTP while no RPC server may, with its key as {{ secret:NAME }}, or where the whole address is: ${secretReferenceKinds}; default: none`,
     ),
   least_serving: types
     .whole(0, 99_999)

@@ -19,7 +19,7 @@ const receiver = z.strictObject({
     )
     .refine((configs) => Object.keys(configs).length > 0, 'must have at least one, such as webhook_configs')
     .describe(
-      "Alertmanager's own settings of a receiver: webhook_configs, email_configs and so on. A text secret:NAME, file:PATH or env:NAME is replaced by that secret",
+      "Alertmanager's own settings of a receiver: webhook_configs, email_configs and so on. A text secret:NAME, file:PATH, env:NAME or cmd:COMMAND is replaced by that secret, and within a text {{ secret:NAME }} and so on; other braces are Alertmanager's",
     ),
 });
 

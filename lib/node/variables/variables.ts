@@ -447,7 +447,7 @@ export const variablesSchema = z.strictObject({
   tls: tls
     .optional()
     .describe(
-      'Encryption of SQL, replication and backups between the hosts (docs/encryption.md); `false` says that something else protects them, such as a VPN or a private network. Default: plain text, with a warning where an address is public',
+      'Encryption of SQL, replication and backups between the hosts (docs/encryption.md); `false` says that something else protects them, such as a VPN or a private network. Default: plain text, with a warning where an address is public or may be',
     ),
   replica: section('Replicas of the state database; off without a host in group replica', {
     password: secretReferenceSchema

@@ -26,13 +26,17 @@ export const blanked = '[secret]';
  */
 export function secretContent(text: string, bearing: RegExp): Content {
   const bears = new RegExp(bearing.source, bearing.flags.replace(/[gy]/g, ''));
-  const maskLine = (line: string) =>
-    bears.test(line) ? `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}` : line;
+  const maskLine = (line: string) => (bears.test(line) ? withoutValue(line) : line);
   return {
     text,
     holdsSecrets: true,
     mask: (version) => redact(version.split('\n').map(maskLine).join('\n')),
   };
+}
+
+/** A line with only its key, up to `=` or `:`. */
+export function withoutValue(line: string): string {
+  return `${/^[^=:]*[=:] ?/.exec(line)?.[0] ?? ''}${blanked}`;
 }
 
 /** The bytes as text; undefined if they are not UTF-8 or have control characters. */

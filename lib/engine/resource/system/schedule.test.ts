@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../host/testing/local-connection.ts';
 import { drift } from '../resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';
-import { schedule } from './schedule.ts';
+import { type Schedule, schedule } from './schedule.ts';
 
 const daily = { every: 86400, command: 'true', description: 'backup' };
 
@@ -27,7 +27,7 @@ test('a command of several lines is refused', () => {
 });
 
 /** What `systemd-analyze security` says of the unit of a schedule: 0 is best, 10 worst. */
-async function exposure(more: { readonly writes?: readonly string[] }): Promise<number> {
+async function exposure(more: Pick<Schedule, 'writes' | 'sandbox'>): Promise<number> {
   const verdict = await schedule('backup', { ...daily, ...more }).check(fakeHost([]));
   const texts = verdict.is === 'drift' ? verdict.differences.map(({ wanted }) => String(wanted)) : [];
   const text = texts.find((each) => each.includes('ExecStart=')) ?? '';
@@ -40,11 +40,11 @@ async function exposure(more: { readonly writes?: readonly string[] }): Promise<
 }
 
 test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
-  'a command that says what it writes runs in a sandbox',
+  'a command runs in a sandbox, unless it is lifted',
   async () => {
-    expect(await exposure({ writes: [] })).toBeLessThanOrEqual(3);
+    expect(await exposure({})).toBeLessThanOrEqual(3);
     expect(await exposure({ writes: ['/srv/reports', '/var/lib/x'] })).toBeLessThanOrEqual(3);
-    expect(await exposure({})).toBeGreaterThan(9);
+    expect(await exposure({ sandbox: false })).toBeGreaterThan(9);
   },
 );
 
@@ -55,10 +55,11 @@ test('a folder that is no absolute path in one line is refused', async () => {
     );
 });
 
-test('what a command needs is of a sandbox, which begins with what it may change', () => {
-  expect(() => schedule('backup', { ...daily, needs: ['network'] })).toThrow(
-    'schedule "backup": needs is of a sandbox, which begins with writes: [] or folders',
-  );
+test('what a command may change, and needs, is refused without a sandbox', () => {
+  for (const more of [{ needs: ['network'] }, { writes: [] }] as const)
+    expect(() => schedule('backup', { ...daily, ...more, sandbox: false })).toThrow(
+      'schedule "backup": writes and needs are of the sandbox that sandbox: false lifts',
+    );
 });
 
 test.each([
@@ -72,7 +73,7 @@ test.each([
   [['docker'], ['InaccessiblePaths=-/run/systemd/private -/run/dbus/system_bus_socket']],
   [['systemd'], ['InaccessiblePaths=-/run/docker.sock -/run/containerd/containerd.sock']],
 ] as const)('of a sandbox with the needs %j the rest is taken away', async (needs, lines) => {
-  const verdict = await schedule('backup', { ...daily, writes: [], needs }).check(fakeHost([]));
+  const verdict = await schedule('backup', { ...daily, needs }).check(fakeHost([]));
   const texts = verdict.is === 'drift' ? verdict.differences.map(({ wanted }) => String(wanted)) : [];
   const unit = texts.find((each) => each.includes('ExecStart='))?.split('\n');
   expect(unit).toEqual(expect.arrayContaining([...lines]));

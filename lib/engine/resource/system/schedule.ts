@@ -14,13 +14,14 @@ export interface Schedule {
   /** The purpose, as `systemctl` and the journal show it. */
   readonly description: string;
   /**
-   * The folders that the command may change. With them, empty or not, it runs in a sandbox: it
-   * reads files, changes nothing else, and has what `needs` names. Without them it may do all that
-   * root may. A folder that is missing at a start is left out, and is not made.
+   * The folders that the command may change. Default: none. A folder that is missing at a start is
+   * left out, and is not made.
    */
   readonly writes?: readonly string[];
-  /** What else of the host the command needs, in a sandbox. Default: nothing */
+  /** What else of the host the command needs. Default: nothing but to read files */
   readonly needs?: readonly Need[];
+  /** False: the command may do all that root may. */
+  readonly sandbox?: false;
 }
 
 /**
@@ -88,7 +89,7 @@ function word(text: string): string {
  * The lines of a sandbox. `systemd-analyze security` judges each with 3 at most; a service of root
  * alone has 9.6.
  */
-function sandbox(writes: readonly string[], needs: readonly Need[]): readonly string[] {
+function sandboxLines(writes: readonly string[], needs: readonly Need[]): readonly string[] {
   const names = Object.keys(without) as Need[];
   const has = (need: Need) => needs.includes(need);
   const kept = ['CAP_DAC_OVERRIDE', 'CAP_FOWNER', ...needs.flatMap((need) => capabilities[need] ?? [])];
@@ -106,22 +107,23 @@ function sandbox(writes: readonly string[], needs: readonly Need[]): readonly st
 }
 
 /**
- * A command that the host runs periodically, by a systemd timer. With `writes`, folders that it may
- * change, it runs in a sandbox, and `needs` names what else it may use: `network`, `docker`,
- * `systemd`, `users`, `disks`, `processes`, `code`. Without `writes` it may do all that root may.
+ * A command that the host runs periodically, by a systemd timer, in a sandbox: it reads files.
+ * `writes` has the folders that it may change, and `needs` what else it may use: `network`,
+ * `docker`, `systemd`, `users`, `disks`, `processes`, `code`. With `sandbox: false` it may do all
+ * that root may.
  *
  * @param name of both units: NAME.service does the work, NAME.timer starts it
  * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports', writes: ['/srv/reports'] })
  */
 export function schedule(name: string, what: Schedule): Resource {
-  const { every, description, writes, needs } = what;
+  const { every, description, writes, needs, sandbox } = what;
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
     throw new TypeError(`schedule "${name}": not a name for a unit`);
   for (const folder of writes ?? [])
     if (!/^\/[^\n\r\0]+$/.test(folder))
       throw new TypeError(`schedule "${name}": "${folder}" is not an absolute path in one line`);
-  if (needs && !writes)
-    throw new TypeError(`schedule "${name}": needs is of a sandbox, which begins with writes: [] or folders`);
+  if (sandbox === false && (writes || needs))
+    throw new TypeError(`schedule "${name}": writes and needs are of the sandbox that sandbox: false lifts`);
   const timerPath = `${units}/${name}.timer`;
   const files: readonly Part[] = [
     ['', file(`${units}/${name}.service`).content(serviceUnit(what))],
@@ -146,8 +148,8 @@ export function schedule(name: string, what: Schedule): Resource {
   };
 }
 
-function serviceUnit({ description, command, writes, needs = [] }: Schedule): string {
-  const limits = writes ? sandbox(writes, needs).map((line) => `${line}\n`) : [];
+function serviceUnit({ description, command, writes = [], needs = [], sandbox }: Schedule): string {
+  const limits = sandbox === false ? [] : sandboxLines(writes, needs).map((line) => `${line}\n`);
   return `[Unit]
 Description=${oneLine(description)}
 
