@@ -16,10 +16,12 @@ export const newTsigKey = (name: string): TsigKey => ({ name, secret: randomByte
 
 /** BIND with the zone `example.`, which takes updates of TXT records with a key. */
 export interface NameServer {
-  /** TXT records of a name. */
-  records(name: string): readonly string[];
+  /** TXT records of a name, by default of the primary server. */
+  records(name: string, port?: number): readonly string[];
   /** Adds a record, as a client that does not remove it. */
   add(name: string, text: string): void;
+  /** Tells the secondary server that there is something new. */
+  tell(): void;
   /** Takes updates with another key from now on; BIND starts again with its zone. */
   useKey(key: TsigKey): Promise<void>;
   stop(): Promise<void>;
@@ -28,12 +30,9 @@ export interface NameServer {
 interface Ports {
   /** Of the server that takes the updates. */
   readonly primary: number;
-  /** Of the server that gets them from it, some seconds later. */
+  /** Of the server that gets them from it, once it is told. */
   readonly secondary: number;
 }
-
-/** Seconds after an update until the primary server tells the secondary one. BIND's own is 5. */
-export const notifyDelay = 4;
 
 /** Two servers of one zone: a provider's servers do not have a record at the same time, either. */
 export async function startNameServer(
@@ -53,8 +52,7 @@ export async function startNameServer(
       `${optionsOf(join(folder, 'primary'), ports.primary)}
 key "${key.name}" { algorithm hmac-sha256; secret "${key.secret}"; };
 zone "example" {
-  type primary; file "example.zone"; notify explicit; notify-delay ${notifyDelay};
-  also-notify { 127.0.0.1 port ${ports.secondary}; }; allow-transfer { any; };
+  type primary; file "example.zone"; notify no; allow-transfer { any; };
   update-policy { grant ${key.name} wildcard *.example. txt; };
 };\n`,
     );
@@ -72,11 +70,12 @@ zone "example" { type secondary; file "example.zone"; primaries { 127.0.0.1 port
   await answers(ports.secondary);
   const stop = () => ended(primary);
   return {
-    records: (name) => dig(ports.primary, name, 'TXT').split('\n').filter(Boolean),
+    records: (name, port = ports.primary) => dig(port, name, 'TXT').split('\n').filter(Boolean),
     add(name, text) {
       const update = `server 127.0.0.1 ${ports.primary}\nkey hmac-sha256:${key.name} ${key.secret}\nupdate add ${name} 1 TXT ${text}\nsend\n`;
       execFileSync('nsupdate', { input: update, stdio: 'pipe' });
     },
+    tell: () => void dig(ports.secondary, 'example', 'SOA', '+opcode=notify', '+aaflag'),
     async useKey(other) {
       key = other;
       await stop();
@@ -94,11 +93,12 @@ const optionsOf = (folder: string, port: number) => `options {
 };
 controls { };`;
 
-const dig = (port: number, name: string, type: string) =>
-  execFileSync('dig', ['+short', '+time=1', '+tries=1', '-p', String(port), '@127.0.0.1', name, type], {
-    encoding: 'utf8',
-    stdio: 'pipe',
-  });
+const dig = (port: number, name: string, type: string, ...options: readonly string[]) =>
+  execFileSync(
+    'dig',
+    [...options, '+short', '+time=1', '+tries=1', '-p', String(port), '@127.0.0.1', name, type],
+    { encoding: 'utf8', stdio: 'pipe' },
+  );
 
 async function ended(program: ChildProcess): Promise<void> {
   const exit = new Promise((resolve) => program.once('exit', resolve));
