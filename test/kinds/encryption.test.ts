@@ -152,7 +152,8 @@ const killers = () => join(server.folder, 'killers');
 const hba = () => `${server.folder}/data/pg_hba.conf`;
 
 /**
- * Makes the change of a resource, and ends it by SIGKILL at the start of its program of a number.
+ * Makes the change of a resource, and ends it by SIGKILL at the start of its program of a number,
+ * of those that change the file or have the server read it.
  *
  * @returns whether it has so many
  */
@@ -172,11 +173,15 @@ async function killedAt(number: number, { check }: Resource): Promise<boolean> {
 function makeKillers() {
   mkdirSync(killers());
   const killer = `#!/bin/bash
-name=\${0##*/}; echo "$name" >>${server.folder}/begun
-[ "$(/usr/bin/wc -l <${server.folder}/begun)" -lt "$(<${server.folder}/number)" ] || kill -9 0
+name=\${0##*/}
+case "$name $*" in
+  psql*pg_reload_conf* | [^p]*)
+    echo "$name" >>${server.folder}/begun
+    [ "$(/usr/bin/wc -l <${server.folder}/begun)" -lt "$(<${server.folder}/number)" ] || kill -9 0 ;;
+esac
 exec /usr/bin/"$name" "$@"
 `;
-  for (const name of ['cat', 'chmod', 'mv', 'psql', 'readlink', 'rm', 'sed', 'stat', 'sync', 'wc'])
+  for (const name of ['cat', 'chmod', 'mv', 'psql', 'rm', 'sync'])
     writeFileSync(join(killers(), name), killer, { mode: 0o755 });
 }
 
