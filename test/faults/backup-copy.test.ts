@@ -482,13 +482,18 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     expect(readdirSync(join(copy.fetched, 'base'))).toEqual([base]);
   });
 
-  test('words of a backup.info that are none of Barman: the base backup before it is taken', async () => {
+  test('words of a backup.info that are none of Barman, or of a past that is not known: named', async () => {
     expect(await copy.send()).toMatchObject({ code: 0 });
     const info = path(`base/${bases().at(-1)}/backup.info`);
     const text = readFileSync(info, 'utf8');
     rmSync(info);
     writeFileSync(info, `${text}version=a[$(id)]\n`);
     expect((await copy.fetch('latest')).said).toMatch(/backup\.info is damaged\n$/);
+    // Of a recovered server, and what that recovery has undone is not known.
+    writeFileSync(info, text.replace(/^timeline=1$/m, 'timeline=2'));
+    expect((await copy.fetch('latest')).said).toMatch(
+      /^the base backup \S+ is of timeline 2, which a recovery of the server began, and 00000002\.history is not there: /,
+    );
   });
 
   test('where the copy is encrypted, a file in plain text is taken for none of it', async () => {
