@@ -67,20 +67,7 @@ export function snapshotIsUploaded(
   });
   const asked: Target = { storage, folder: target, isWanted };
   const sent = isInStorage(asked);
-  const uploaded = job(`snapshot is in ${target}`, {
-    unit: 'rpc-node-snapshot-upload',
-    script: `${shellSettings({ FOLDER: folder })}${settings}${inRootsFolder(folder)}\n${script}`,
-    done: async (host) => {
-      const [inStorage, ...left] = await Promise.all([
-        sent.check(host),
-        host.stat(folder),
-        host.stat(`${folder}.sent`),
-      ]);
-      const isLeft = left.some((each) => each !== undefined);
-      return inStorage.is === 'ok' && isLeft ? drift(`${folder} is still there`) : inStorage;
-    },
-    progress: async (host) => bytesIn(host, [folder], 'sending the snapshot, which is left here'),
-  });
+  const uploaded = folderIsSent(asked, folder, settings);
   const all = take(folder, `${settings}${tryScript}`);
   const [prepared, taken] = [all.slice(0, -1), all.at(-1)];
   const keys = keysAreThere(storage, keyFile).map((resource) => skipWhen(uploaded, resource));
@@ -101,6 +88,25 @@ interface Target {
   /** `s3://bucket/folder` */
   readonly folder: string;
   readonly isWanted: JudgeManifest;
+}
+
+/** The storage has the whole snapshot, and the host no longer has the folder from which it was sent. */
+function folderIsSent(target: Target, folder: string, settings: string): Resource {
+  const sent = isInStorage(target);
+  return job(`snapshot is in ${target.folder}`, {
+    unit: 'rpc-node-snapshot-upload',
+    script: `${shellSettings({ FOLDER: folder })}${settings}${inRootsFolder(folder)}\n${script}`,
+    done: async (host) => {
+      const [inStorage, ...left] = await Promise.all([
+        sent.check(host),
+        host.stat(folder),
+        host.stat(`${folder}.sent`),
+      ]);
+      const isLeft = left.some((each) => each !== undefined);
+      return inStorage.is === 'ok' && isLeft ? drift(`${folder} is still there`) : inStorage;
+    },
+    progress: async (host) => bytesIn(host, [folder], 'sending the snapshot, which is left here'),
+  });
 }
 
 /** The storage has the whole snapshot: its manifest is sent last. */
