@@ -26,7 +26,9 @@ case ${1-} in
     ;;
   undrain) rm -f "$drained/$2" ;;
   cut)
-    command_of_haproxy "show servers conn" | cut -d ' ' -f 1 |
+    # Not in the pipe: a HAProxy that does not answer ends this script.
+    servers=$(command_of_haproxy "show servers conn")
+    printf '%s\n' "$servers" | cut -d ' ' -f 1 |
       grep -xF -e "rpc_http/$2" -e "rpc_heavy/$2" -e "rpc_websocket/$2" |
       while read -r server; do command_of_haproxy "shutdown sessions server $server"; done
     ;;

@@ -370,8 +370,9 @@ core.register_action("look", { "http-res" }, function(txn, name)
   if status >= 500 then return count_failure(provider, "answers HTTP " .. status) end
   if method ~= "eth_blockNumber" and method ~= "eth_getBlockByNumber" then return end
   local height = quantity(body, method == "eth_blockNumber" and "result" or "number")
-  -- Far above all others it may be false, and requests to the others would wait for such a block. The next round finds out.
-  if not height or height - math.max(newest, shown) > most_behind then return end
+  -- Far above all others it may be false, and requests to the others would wait for such a block. The next round finds out. A height
+  -- that was shown since the last round is no measure: it may have been false, too.
+  if not height or height - newest > most_behind then return end
   provider.height = math.max(provider.height or 0, height)
   shown = math.max(shown, height)
 end, 1)

@@ -50,8 +50,8 @@ export interface Turns<V> {
   /** The group of the other hosts. There are no turns where the inventory does not have it. */
   readonly at: string;
   /**
-   * Whether a host, also where there are no turns, makes changes that its clients notice while no
-   * other one does. Default: it does not.
+   * Whether a host makes changes that its clients notice alone, one host after the other, in an
+   * inventory without the group `at`. Default: all of them make theirs together.
    */
   aloneWithout?(host: InventoryHost<V>): boolean;
   /** What becomes of a host whose changes failed in its turn, for the operator. */

@@ -47,7 +47,7 @@ test('each RPC host is a server by HTTP and by WebSocket, with its own ports and
 });
 
 test('the tables that the page of alerts names are there', async () => {
-  process.env.GATEWAY_KEY_OF_ALICE = 'a'.repeat(20);
+  process.env.GATEWAY_KEY_OF_ALICE = 'key-of-alice-in-render';
   const keys = { alice: { key: 'env:GATEWAY_KEY_OF_ALICE' } };
   const [file] = gatewayFiles((await contexts([[['vars', 'gateway'], { keys }]]))('gw-1')).files;
   const tables = [...String(file?.content).matchAll(/^backend (\w+)\n +stick-table/gm)].map(

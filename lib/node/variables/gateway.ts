@@ -175,7 +175,7 @@ export const gatewaySchema = {
   fallback: secretTextSchema
     .optional()
     .describe(
-      `Web address of a provider, which answers requests by HTTP while no RPC server may, with its key as {{ secret:NAME }}, or where the whole address is: ${secretReferenceKinds}; default: none`,
+      `Web address of a provider, which answers requests by HTTP while no RPC server may. Its key is a {{ secret:NAME }} in it, or the whole address is a secret: ${secretReferenceKinds}; default: none`,
     ),
   least_serving: types
     .whole(0, 99_999)
