@@ -47,13 +47,16 @@ case $said in
   *) problem "the newest base backup is corrupt: $said" ;;
 esac
 
+[ ! -s "$state/no-room" ] || problem "no base backup is made: $(head -n 1 "$state/no-room")"
+
 # A segment that lacks its predecessor, also of the timeline before: nothing after the gap can be recovered from a backup before it.
 gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u |
   awk -v newest="$timeline" -v left="$left" -v begin="$begin" "$segments"'
-    BEGIN { from = at(begin) }
+    BEGIN { from = at(begin); last = from - 1 }
     at($0) < from || $0 "" != needed(at($0)) "" { next }
-    name != "" && at($0) != last + 1 { print name " is followed by " $0; exit }
-    { last = at($0); name = $0 "" }')
+    (name != "" || begin != "") && at($0) != last + 1 { found = 1; print (name == "" ? needed(from) " is not there" : name " is followed by " $0); exit }
+    { last = at($0); name = $0 "" }
+    END { if (begin != "" && name == "" && !found) print needed(from) " is not there" }')
 [ -z "$gap" ] || problem "gap in the write-ahead log: $gap; make a base backup: barman backup state-db"
 
 # What the server says of the receiver: bytes that it lacks, and whether its slot still holds all that it needs.

@@ -21,22 +21,27 @@ choose_newest() {
   done
 }
 
+mkdir -p "$results" || exit 1
+rm -f "$results/no-room"
 # What an earlier run did not come to. Where it failed on a full disk, nothing would ever make room otherwise.
 for data in "$REPOSITORY"/base/*/data; do
   ! grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || cut_base "$data"
 done
 choose_newest
+if [ -e "$newest/pieces" ] && [ ! -e "$newest/base.tar.zst" ]; then rm -f "$results/verify-failed"; fi
 if [ -e "$newest/pieces" ] || [ -e "$newest/base.tar.zst" ]; then
   size=$(du -s -B1 "$newest" | cut -f1) free=$(df -B1 --output=avail "$REPOSITORY" | tail -n 1)
   # While it is cut it is there twice.
-  [ $((2 * size)) -le "$free" ] ||
-    fail "there is no room for a base backup in $REPOSITORY: until it is cut, one such as the newest takes $((2 * size / 1000000)) MB, and $((free / 1000000)) MB are free"
+  if [ $((2 * size)) -gt "$free" ]; then
+    said="there is no room for a base backup in $REPOSITORY: until it is cut, one such as the newest takes $((2 * size / 1000000)) MB, and $((free / 1000000)) MB are free"
+    printf '%s\n' "$said" >"$results/no-room"
+    fail "$said"
+  fi
 fi
 as_barman barman -q backup --wait "$@" state-db || fail "the backup failed: $(as_barman barman check --nagios state-db)"
-mkdir -p "$results" || exit 1
 choose_newest
 if ! said=$(cut_base "$newest" 2>&1); then
-  wrong=$(printf '%s\n' "$said" | tail -n 1)
+  wrong=$(why_uncut "$said")
   unverified "${wrong:-it was not cut to its end}"
 fi
 rm -f "$results/verify-failed"

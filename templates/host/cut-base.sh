@@ -1,6 +1,14 @@
 #!/bin/sh
-# A function that cuts a base backup of Barman's into compressed pieces. The function as_barman is beside it, and cut-backup is in the folder
+# Functions that cut a base backup of Barman's into compressed pieces. The function as_barman is beside them, and cut-backup is in the folder
 # of the program.
+
+# Prints why a base backup was not cut. Argument: what cut_base has said
+why_uncut() {
+  case $1 in
+    *'No space left on device'*) echo 'there is no room for its pieces: the disk became full' ;;
+    *) printf '%s\n' "$1" | tail -n 1 ;;
+  esac
+}
 
 # Cuts the base backup in the folder $1 where it is not cut. Only when all pieces are verified, its other copy is removed.
 cut_base() {

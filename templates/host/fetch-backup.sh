@@ -165,13 +165,23 @@ flock -n 9 || fail 'another fetch runs'
 work=work
 # What a run without an end has fetched before a crash of the machine may not be on its disk.
 boot=$(cat /proc/sys/kernel/random/boot_id)
-if [ ! -e fetched ] && [ "$(cat boot 2>/dev/null)" != "$boot" ]; then rm -rf wals base; fi
+case $(cat boot 2>/dev/null) in
+  synced | "$boot") lost='' ;;
+  # The version before had no such note, and gave a whole fetch its backup.info last.
+  '') lost=$([ -n "$(find base -name backup.info 2>/dev/null)" ] || echo yes) ;;
+  *) lost=yes ;;
+esac
 rm -rf "$work" fetched
-mkdir "$work" && echo "$boot" >boot || exit 1
-list_folder "$SHOWN" "$BUCKET" "$PREFIX" >"$work/there" || exit 1
-# What is in plain text there could be anybody's.
+mkdir "$work" || exit 1
+list_folder "$SHOWN" "$BUCKET" "$PREFIX" >"$work/all" || exit 1
+[ -z "$lost" ] || rm -rf wals base
+echo "$boot" >boot || exit 1
+# With a key, what is in plain text there could be anybody's. Without one, a copy that was not encrypted at first ends where it was.
 only_age=${RECIPIENTS:+yes}${IDENTITY:+yes}
-[ -z "$only_age" ] || sed -i '/\.age [0-9]*$/!d' "$work/there" || exit 1
+if [ -n "$only_age" ]; then unwanted='/\.age [0-9]*$/!d'
+elif grep -q '/backup\.info [0-9]*$' "$work/all"; then unwanted='/\.age [0-9]*$/d'
+else unwanted=''; fi
+sed "$unwanted" "$work/all" >"$work/there" || exit 1
 choose_base
 need_one_repository
 # Of a run to another time, or of another repository.
@@ -193,4 +203,5 @@ done
 for each in $workers; do wait "$each" || : >"$work/failed"; done
 [ ! -e "$work/failed" ] || fail "the copy in $SHOWN is not fetched. The next run goes on"
 # A base backup counts by it.
-mv "$work/info" "$data/../backup.info" && rm -rf "$work" && sync -f . && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched
+sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\..*|\1|p" "$work/all" | sort -u >seen &&
+  mv "$work/info" "$data/../backup.info" && rm -rf "$work" && sync -f . && echo synced >boot && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints a name of write-ahead log that the copy in a storage has and a fetch of it (fetch-backup.sh) has not: it came since. It prints nothing
-# where all of it was fetched, and changes nothing. The functions of fetch.sh and storage-folder.sh are before this text.
+# Prints a name of write-ahead log that the copy in a storage has and a fetch of it (fetch-backup.sh) has not seen: it came since. It prints
+# nothing where all of it was seen, and changes nothing. The functions of fetch.sh and storage-folder.sh are before this text.
 #
 # Standard input: settings of curl that sign requests
 # Arguments: folder of the fetch, file with the settings of send-backup.sh
@@ -21,16 +21,6 @@ case $source,$repository in
   *) echo "what was fetched is not of $SHOWN" >&2; exit 1 ;;
 esac
 listed=$(list_folder "$SHOWN" "$BUCKET" "$PREFIX$repository") || exit 1
-here=$(find wals -type f -printf '%f\n') || exit 1
-# What is older than the base backup was not fetched.
-printf '%s\n' "$listed" | sed -n 's|^log/\([0-9A-F]*\(\.history\)\{0,1\}\)\.[0-9]*\(\.age\)\{0,1\} .*|\1|p' |
-  HERE=$here awk '
-    BEGIN {
-      count = split(ENVIRON["HERE"], names, "\n")
-      for (n = 1; n <= count; n++) {
-        here[names[n]] = 1
-        at = substr(names[n], 9) ""
-        if (length(names[n]) == 24 && (first == "" || at < first)) first = at
-      }
-    }
-    !($1 in here) && ($1 ~ /history$/ || substr($1, 9) "" >= first) { print; exit }'
+# Of the version before, which did not keep what it saw.
+[ -e seen ] || { echo log; exit; }
+printf '%s\n' "$listed" | sed -n 's|^log/\([0-9A-F]*\(\.history\)\{0,1\}\)\..*|\1|p' | sort -u | comm -23 - seen | head -n 1

@@ -121,6 +121,9 @@ verify_log() {
   [ -z "$said" ] || fail "the write-ahead log cannot be read: $(printf '%s\n' "$said" | sort | head -n 1)"
 }
 
+# Writes a small file of the offer $offer. The disk may be full by now. Arguments: its name in lists/, its text
+note() { printf '%s\n' "$2" | as_barman tee "$offer/lists/$1" >/dev/null || fail "$offer/lists/$1 cannot be written"; }
+
 # Settings of the server that is recovered: where its replay of the log ends.
 recovery_settings() {
   # All of the log is in its place already.
@@ -165,7 +168,7 @@ offer() {
   begin=$(word_of "$data/../backup.info" begin_wal)
   end=$(word_of "$data/../backup.info" end_wal)
   # One that its timer has not come to, or has found corrupt, has no sums that it could be verified by.
-  said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(printf '%s\n' "$said" | tail -n 1)"
+  said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(why_uncut "$said")"
   # The cut may have taken hours.
   followed=$timeline
   choose_timeline "$REPOSITORY"
@@ -182,8 +185,8 @@ offer() {
   [ "$linked" = yes ] || fail "the recovery cannot be offered in $offer: $(printf '%s\n' "$said" | tail -n 1)"
   verify_base
   verify_log
-  printf '%s\n' "$backup" | as_barman tee "$offer/lists/backup" >/dev/null
-  recovery_settings | as_barman tee "$offer/lists/settings" >/dev/null
+  note backup "$backup"
+  note settings "$(recovery_settings)"
   segments=$(find "$offer/log" -type f ! -name '*.history' | wc -l)
   # What is unpacked, and for a moment the largest pieces themselves.
   if [ -e "$data/backup_manifest" ]; then
@@ -272,13 +275,17 @@ case $verb in
   offer | renew)
     # The mark is in a folder before it gets this name, also in the data directory that the version before made here.
     if [ -e "$folder" ] && [ ! -e "$folder/rpc-node-recovered" ]; then fail "$folder is of no recovery, and is not replaced: move it away"; fi
+    # Killed between its two names.
+    if [ ! -e "$folder" ] && [ -e "$folder.before" ]; then as_barman mv -T "$folder.before" "$folder"; fi
+    rm -rf "$folder.before"
     # A folder that is whole is renamed last.
     if [ "$verb" = renew ]; then offer "$folder.part" "$folder"; else offer "$folder.part"; fi
-    printf '%s\n' "$REPOSITORY" | as_barman tee "$folder.part/lists/source" >/dev/null
-    printf '%s\n' "$time" | as_barman tee "$folder.part/rpc-node-recovered" >/dev/null
-    as_barman touch -d "@$listed" "$folder.part/rpc-node-recovered"
-    rm -rf "$folder"
-    as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made" ;;
+    note source "$REPOSITORY"
+    note ../rpc-node-recovered "$time"
+    as_barman touch -d "@$listed" "$folder.part/rpc-node-recovered" || fail "$folder.part cannot be marked"
+    if [ -e "$folder" ]; then as_barman mv -T "$folder" "$folder.before" || fail "$folder cannot be replaced"; fi
+    as_barman mv -T "$folder.part" "$folder" || fail "$folder cannot be made"
+    rm -rf "$folder.before" ;;
   copy)
     trap 'rm -rf "$folder.offer"' EXIT
     trap 'exit 1' TERM INT

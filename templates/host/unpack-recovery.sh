@@ -74,6 +74,7 @@ unpack_offer() {
   done
   for pid in $pids; do wait "$pid" || : >"$1/failed"; done
   [ ! -e "$1/failed" ] || return
+  grep -q '^recovery_target_timeline' "$1/lists/settings" || { echo 'the offer does not say where the recovery ends' >&2; return 1; }
   # What an earlier recovery has left in the settings of the server would be another target.
   sed -i -E '/^(restore_command|recovery_[a-z_]*) *=/d' "$1/data/postgresql.auto.conf" &&
     cat "$1/lists/settings" >>"$1/data/postgresql.auto.conf" && : >"$1/data/recovery.signal"

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -35,21 +35,33 @@ afterAll(async () => {
 const segment = (at: number, timeline = 1) =>
   `${timeline.toString(16).padStart(8, '0')}00000000${at.toString(16).padStart(8, '0')}`.toUpperCase();
 
-/** The storage has a file, and where it is log a fetch may have it, too. */
-function put(name: string, here?: string): void {
+/** The storage has a file, and where it is log a fetch may have seen it. */
+function put(name: string, seen?: string): void {
   const path = join(server.bucket, 'backups/mainnet', name);
   mkdirSync(join(path, '..'), { recursive: true });
   writeFileSync(path, name);
-  if (here !== undefined) writeFileSync(join(fetched, 'wals', here), name);
+  if (seen !== undefined) appendFileSync(join(fetched, 'seen'), `${seen}\n`);
+}
+
+/** As fetch-backup.sh writes them. */
+function sortSeen(): void {
+  const names = readFileSync(join(fetched, 'seen'), 'utf8').split('\n').filter(Boolean);
+  writeFileSync(
+    join(fetched, 'seen'),
+    [...new Set(names)]
+      .sort()
+      .map((name) => `${name}\n`)
+      .join(''),
+  );
 }
 
 beforeEach(() => {
   for (const each of [join(server.bucket, 'backups'), fetched])
     rmSync(each, { recursive: true, force: true });
-  mkdirSync(join(fetched, 'wals'), { recursive: true });
+  mkdirSync(fetched, { recursive: true });
   writeFileSync(join(fetched, 'source'), `${target}/${repository}/\n`);
   // Of before the base backup, which begins with the fifth.
-  put(`${repository}/log/${segment(4)}.1700000400`);
+  put(`${repository}/log/${segment(4)}.1700000400`, segment(4));
   put(`${repository}/base/20261126T100000/backup.info`);
   for (const at of [5, 6]) put(`${repository}/log/${segment(at)}.170000050${at}`, segment(at));
 });
@@ -85,7 +97,8 @@ test.each([
 ])('%s that came since is newer', async (_, name, says) => {
   put(`${repository}/${name}`);
   expect(await newer()).toEqual({ ...nothing, said: `${says}\n` });
-  writeFileSync(join(fetched, 'wals', says), '');
+  appendFileSync(join(fetched, 'seen'), `${says}\n`);
+  sortSeen();
   expect(await newer()).toEqual(nothing);
 });
 
@@ -107,7 +120,9 @@ test('a storage that refuses is no storage without newer log', async () => {
   const { said, why, code } = await newer(server.account('AKIANORIGHTS', 'user'));
   expect([said, code]).toEqual(['', 1]);
   expect(why).toContain('the storage does not allow this with this key');
-  // It was fetched by an earlier version, or of another folder.
+  // It was fetched by an earlier version, which did not note what it saw, or of another folder.
+  rmSync(join(fetched, 'seen'));
+  expect(await newer()).toEqual({ ...nothing, said: 'log\n' });
   rmSync(join(fetched, 'source'));
   expect(await newer()).toMatchObject({ said: '', code: 1 });
   writeFileSync(join(fetched, 'source'), 's3://snapshots/other/\n');

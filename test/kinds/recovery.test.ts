@@ -358,6 +358,27 @@ test('without room on the backup host no base backup begins, and what a failed r
   expect(readdirSync(join(host.repository, 'base'))).toEqual(there);
 });
 
+test('where the newest base backup is cut by now, its former fault is over, also without room for another one', () => {
+  const results = join(host.folder, 'results');
+  writeFileSync(join(results, 'verify-failed'), 'there is no room\n');
+  expect(host.makeBackup(diskWith('1000000'))).toMatchObject({ code: 1 });
+  // The first run has room for the pieces alone.
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  expect(host.makeBackup(diskWith('1000000'))).toMatchObject({ code: 1 });
+  expect(existsSync(join(results, 'verify-failed'))).toBe(false);
+  expect(readFileSync(join(results, 'no-room'), 'utf8')).toMatch(/^there is no room for a base backup in /);
+  expect(host.makeBackup()).toMatchObject({ code: 0 });
+  expect(existsSync(join(results, 'no-room'))).toBe(false);
+});
+
+test('an offer that is replaced when the run is killed is there again', () => {
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+  renameSync(host.offer, `${host.offer}.before`);
+  expect(host.renewRecovery()).toMatchObject({ code: 0 });
+  expect(existsSync(`${host.offer}.before`)).toBe(false);
+  expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
+});
+
 test('a base backup whose pieces have no room is not cut, and leaves no half of them', () => {
   host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
   const data = newest();
@@ -378,7 +399,9 @@ test('a base backup whose pieces have no room is not cut, and leaves no half of 
       /^the base backup \w+ is corrupt, or cannot be cut: there is no room in \S+ for its pieces: /;
     expect(host.offerRecovery('latest').said).toMatch(words);
     // Another program takes the room meanwhile.
-    expect(host.offerRecovery('latest', undefined, diskWith('9000000000000')).said).not.toMatch(words);
+    expect(host.offerRecovery('latest', undefined, diskWith('9000000000000')).said).toMatch(
+      /cannot be cut: there is no room for its pieces: the disk became full$/m,
+    );
     expect(readdirSync(data)).toEqual(expect.not.arrayContaining(['pieces', 'pieces.part']));
   } finally {
     execFileSync('umount', [data]);

@@ -32,6 +32,8 @@ interface Repository {
   readonly copy?: Readonly<Record<string, string>>;
   /** What the verification of the newest backup said. */
   readonly corrupt?: string;
+  /** Why no base backup was made. */
+  readonly noRoom?: string;
 }
 
 /** Runs the check over a repository, with stand-ins for the programs that it asks. */
@@ -46,6 +48,7 @@ function check({
   drill,
   hoursAgo = {},
   corrupt,
+  noRoom,
   copy,
 }: Repository) {
   const folder = temporaryDirectory();
@@ -83,6 +86,7 @@ function check({
   for (const [name, text] of Object.entries(copy ?? {})) writeFileSync(join(notes, name), `${text}\n`);
   if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
   if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);
+  if (noRoom) writeFileSync(join(results, 'no-room'), noRoom);
   for (const [name, hours] of Object.entries(hoursAgo)) {
     const time = Date.now() / 1000 - hours * 3600;
     writeFileSync(join(results, name), 'PASS');
@@ -136,6 +140,11 @@ test('a gap is of no harm from the next base backup on, and neither is one in wh
   const info = `timeline=1\nbegin_wal=${segment(0, 8)}\nend_xlog=0/8000100\n`;
   const before = { newest: now, info, segments: [segment(0, 5), segment(0, 8), segment(0, 9)] };
   expect(check(before).problems).toEqual([]);
+  const lost = { ...before, segments: [segment(0, 7), segment(0, 9)] };
+  expect(check(lost).problems).toEqual([expect.stringContaining(`${segment(0, 8)} is not there`)]);
+  expect(check({ ...before, segments: [segment(0, 7)] }).problems).toEqual([
+    expect.stringContaining(`${segment(0, 8)} is not there`),
+  ]);
   const undone = [segment(0, 12), ...[10, 11].map((part) => segment(0, part, 2))];
   const segments = [...before.segments, ...undone];
   expect(check({ ...before, segments, history: '1\t0/A000028\tx\n' }).problems).toEqual([]);
@@ -143,6 +152,12 @@ test('a gap is of no harm from the next base backup on, and neither is one in wh
 
 test.each<[string, Repository, string, Record<string, number>]>([
   ['no whole backup', {}, 'no backup: there is no whole base backup', { ok: 0, newest_seconds: 0 }],
+  [
+    'no room for the next one',
+    { newest: now, noRoom: 'there is no room for a base backup in /data' },
+    'no base backup is made: there is no room for a base backup in /data',
+    { ok: 0 },
+  ],
   ['an old one', { newest: new Date(Date.now() - 50 * 3_600_000) }, 'backup too old', { ok: 0 }],
   [
     'a gap in the log',

@@ -71,6 +71,8 @@ export function recoveryIsNewest(vars: Variables): Resource {
       if (!(await isRecovered(host, folder, 'latest')))
         return unknownUntil('a recovery to latest is verified');
       const newer = await host.$`
+        # The version before marked an offer after its verification, and not when it listed the log.
+        [ -e ${folder}/lists/backup ] || echo older
         timeline=$(sed -n "s/^recovery_target_timeline = '\\(.*\\)'$/\\1/p" ${folder}/lists/settings)
         find ${repositoryOf(vars)}/wals ${repositoryOf(vars)}/streaming -type f -name "$(printf %08X "$timeline")*" -newer ${markIn(folder)} -print -quit`;
       return newer.text() === '' ? ok : drift('newer changes have reached the backup host');
@@ -81,13 +83,14 @@ export function recoveryIsNewest(vars: Variables): Resource {
 /**
  * Whether what is offered is nearly all that reached the backup host. A server that stopped for its
  * recovery sends nothing, so log that came more than an hour later is of one that went on. What came
- * within the hour follows when the databases are stopped.
+ * within the hour follows when the databases are stopped. The hour begins when the verification has
+ * ended, which may itself take hours.
  *
  * @param from the folder with the log
  * @param offered the folder of the offer
  */
 async function isNewest(host: Reader, from: string, offered: string): Promise<boolean> {
   const newer = await host.$`
-    find ${from}/wals ${from}/streaming -type f -newermt "$(date -d "$(stat -c %y ${markIn(offered)}) 1 hour")" -print -quit`;
+    find ${from}/wals ${from}/streaming -type f -newermt "$(date -d "$(stat -c %y ${offered}/lists/source) 1 hour")" -print -quit`;
   return newer.text() === '';
 }
