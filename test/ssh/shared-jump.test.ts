@@ -89,6 +89,14 @@ test('a jump host that lets nobody in is named for each host', async () => {
     );
 });
 
+test('a jump host that accepts no key sees one login of the SSH library, and is named for each host', async () => {
+  const { jump, host, through } = await behindJump('AuthorizedKeysFile none');
+  const ways = hosts(8).map((name) => said(host, { ...through, client: undefined }, {}, name));
+  for (const [at, refusal] of (await Promise.all(ways)).entries())
+    expect(refusal).toMatch(new RegExp(`^rpc-${at + 1} \\(jump host root@.*\\): root could not log in`));
+  expect(jump.log().match(/^Connection from /gm)).toHaveLength(1);
+});
+
 test('what a jump host says of one host is not said of another', async () => {
   const { host, through } = await behindJump('');
   const nowhere = await freePort();

@@ -30,7 +30,7 @@ export async function openSsh(
 ): Promise<{ readonly transport: Transport; readonly user: string }> {
   const hops = await hopsTo(name, connection, config);
   const { user } = config;
-  const byOpenSsh = () => openChain(name, hops, logInByOpenSsh, options);
+  const byOpenSsh = (how = options) => openChain(name, hops, logInByOpenSsh, how);
   // Without ssh there are no settings of it.
   const hasSsh = config.settings.size > 0;
   if (connection.client === 'openssh' || (hasSsh && (await isBeyondLibrary(hops))))
@@ -38,10 +38,12 @@ export async function openSsh(
   try {
     return { transport: await openChain(name, hops, logInByLibrary, options), user };
   } catch (error) {
-    const isForOpenSsh =
-      error instanceof BeyondLibrary || (error instanceof NoKeyAccepted && (await logsInWithoutKey(hops)));
-    if (!isForOpenSsh || !hasSsh) throw error;
-    return { transport: await byOpenSsh(), user };
+    if (!hasSsh) throw error;
+    if (error instanceof BeyondLibrary) return { transport: await byOpenSsh(), user };
+    if (!(error instanceof NoKeyAccepted && (await logsInWithoutKey(hops)))) throw error;
+    // A host without the key is no reason to ask for a password.
+    const { ask: _, ...unasked } = options;
+    return { transport: await byOpenSsh(unasked), user };
   }
 }
 

@@ -1,5 +1,6 @@
 import { Unreachable } from '../../connection-errors.ts';
 import type { AnyWay, Hop, Login, LoginLimits } from '../link.ts';
+import { renamed } from '../renamed-error.ts';
 
 /** A login of several hosts. */
 interface Shared {
@@ -88,11 +89,4 @@ async function untilAborted<T>(name: string, signal: AbortSignal | undefined, lo
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-/** The same error under the name of another host. */
-function renamed(error: unknown, from: string, to: string): unknown {
-  if (!(error instanceof Unreachable) || from === to || !error.message.startsWith(`${from}: `)) return error;
-  const Same = error.constructor as typeof Unreachable;
-  return new Same(to, error.message.slice(from.length + 2), error.hint, error.cause);
 }
