@@ -21,7 +21,44 @@ const deployments = [
   'single',
 ];
 
+/**
+ * Seconds of the longest files of test/faults and test/kinds, on two busy processors. Others take
+ * 40 or less.
+ */
+const longest: Readonly<Record<string, number>> = {
+  'kinds/recovery': 550,
+  'kinds/rotation': 360,
+  'faults/shell-injection': 300,
+  'kinds/packet-filter': 230,
+  'kinds/download-ranges': 210,
+  'faults/rewind': 200,
+  'kinds/packages': 190,
+  'faults/physical-snapshot': 180,
+  'faults/killed-engine': 140,
+  'faults/storage': 140,
+  'kinds/rewind': 120,
+  'faults/missing-disk': 110,
+  'faults/awkward-hosts': 100,
+};
+
 class DeploymentsInOrder extends BaseSequencer {
+  /** Parts of about the same time. */
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { index = 1, count = 1 } = this.ctx.config.shard ?? {};
+    const seconds = ({ moduleId }: TestSpecification): number =>
+      longest[/\/test\/(\w+\/[^/]+)\.test\.ts$/.exec(moduleId)?.[1] ?? ''] ?? 40;
+    const parts = Array.from({ length: count }, () => ({ total: 0, files: [] as TestSpecification[] }));
+    const inOrder = [...files].sort(
+      (a, b) => seconds(b) - seconds(a) || a.moduleId.localeCompare(b.moduleId),
+    );
+    for (const file of inOrder) {
+      const least = parts.reduce((one, other) => (other.total < one.total ? other : one));
+      least.total += seconds(file);
+      least.files.push(file);
+    }
+    return parts[index - 1]?.files ?? [];
+  }
+
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number =>
       deployments.indexOf(/\/test\/deploy\/([^/]+)\.test\.ts$/.exec(moduleId)?.[1] ?? '');
