@@ -9,7 +9,7 @@ local unpack, pack = string.unpack, string.pack
 local words = 32
 local layout = "<" .. ("i8"):rep(words)
 local most_fragments = 1024
--- Of a client, in a second: the node answers each ping.
+-- Of a WebSocket, in a second: the node answers each ping.
 local most_controls = 20
 -- Errors that the node's pong has not brought yet.
 local most_due = 1000

@@ -52,11 +52,13 @@ esac
 # A segment that lacks its predecessor, also of the timeline before: nothing after the gap can be recovered from a backup before it.
 gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u |
   awk -v newest="$timeline" -v left="$left" -v begin="$begin" "$segments"'
-    BEGIN { from = at(begin); last = from - 1 }
+    BEGIN { from = at(begin) }
     at($0) < from || $0 "" != needed(at($0)) "" { next }
-    (name != "" || begin != "") && at($0) != last + 1 { found = 1; print (name == "" ? needed(from) " is not there" : name " is followed by " $0); exit }
+    name != "" && at($0) != last + 1 { print name " is followed by " $0; exit }
+    # The log begins with that of the base backup.
+    name == "" && begin != "" && at($0) != from { exit }
     { last = at($0); name = $0 "" }
-    END { if (begin != "" && name == "" && !found) print needed(from) " is not there" }')
+    END { if (begin != "" && name == "") print needed(from) " is not there" }')
 [ -z "$gap" ] || problem "gap in the write-ahead log: $gap; make a base backup: barman backup state-db"
 
 # What the server says of the receiver: bytes that it lacks, and whether its slot still holds all that it needs.
@@ -97,7 +99,8 @@ fi
 
 # The notes are barman's: root would follow a link there.
 note() { as_user barman cat "$copy/$1" 2>/dev/null; }
-# Names what the copy lacks. Arguments: what, the time of the newest (0: there is none), the age at which it is too old, that age in words
+# Reports files of the copy that are too old. Arguments: what they are, the time of the newest (0 without one), the age at which that is too
+# old in seconds, and the same age in words
 judge_copy() {
   if [ "$2" -ge $((now - $3)) ] || [ "$since" -ge $((now - $3)) ]; then return 0; fi
   if [ "$2" = 0 ]; then problem "copy off the site too old: it still has no $1 after $4"

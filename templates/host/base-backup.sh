@@ -13,21 +13,14 @@ unverified() {
   printf '%s\n' "$*" >"$results/verify-failed"
   fail "the base backup is not verified: $*"
 }
-# Sets $newest to the folder of the newest whole base backup, or to nothing.
-choose_newest() {
-  newest=''
-  for data in "$REPOSITORY"/base/*/data; do
-    ! grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || newest=$data
-  done
-}
+# Prints the folders of the whole base backups, the newest last.
+whole_bases() { grep -lx 'status=DONE' "$REPOSITORY"/base/*/backup.info 2>/dev/null | sed 's/backup\.info$/data/'; }
 
 mkdir -p "$results" || exit 1
 rm -f "$results/no-room"
 # What an earlier run did not come to. Where it failed on a full disk, nothing would ever make room otherwise.
-for data in "$REPOSITORY"/base/*/data; do
-  ! grep -qx 'status=DONE' "$data/../backup.info" 2>/dev/null || cut_base "$data"
-done
-choose_newest
+whole_bases | while read -r data; do cut_base "$data" </dev/null; done
+newest=$(whole_bases | tail -n 1)
 if [ -e "$newest/pieces" ] && [ ! -e "$newest/base.tar.zst" ]; then rm -f "$results/verify-failed"; fi
 if [ -e "$newest/pieces" ] || [ -e "$newest/base.tar.zst" ]; then
   size=$(du -s -B1 "$newest" | cut -f1) free=$(df -B1 --output=avail "$REPOSITORY" | tail -n 1)
@@ -39,7 +32,7 @@ if [ -e "$newest/pieces" ] || [ -e "$newest/base.tar.zst" ]; then
   fi
 fi
 as_barman barman -q backup --wait "$@" state-db || fail "the backup failed: $(as_barman barman check --nagios state-db)"
-choose_newest
+newest=$(whole_bases | tail -n 1)
 if ! said=$(cut_base "$newest" 2>&1); then
   wrong=$(why_uncut "$said")
   unverified "${wrong:-it was not cut to its end}"

@@ -203,5 +203,5 @@ done
 for each in $workers; do wait "$each" || : >"$work/failed"; done
 [ ! -e "$work/failed" ] || fail "the copy in $SHOWN is not fetched. The next run goes on"
 # A base backup counts by it.
-sed -n "s|^${repository}log/\([0-9A-F]*\(\.history\)\{0,1\}\)\..*|\1|p" "$work/all" | sort -u >seen &&
+log_names "$repository" <"$work/all" >seen &&
   mv "$work/info" "$data/../backup.info" && rm -rf "$work" && sync -f . && echo synced >boot && printf '%s\n' "$time" >fetched.new && mv fetched.new fetched

@@ -23,4 +23,4 @@ esac
 listed=$(list_folder "$SHOWN" "$BUCKET" "$PREFIX$repository") || exit 1
 # Of the version before, which did not keep what it saw.
 [ -e seen ] || { echo log; exit; }
-printf '%s\n' "$listed" | sed -n 's|^log/\([0-9A-F]*\(\.history\)\{0,1\}\)\..*|\1|p' | sort -u | comm -23 - seen | head -n 1
+printf '%s\n' "$listed" | log_names '' | comm -23 - seen | head -n 1

@@ -23,6 +23,10 @@ list_page() {
 
 escape_slashes() { printf '%s' "$1" | sed 's/\//%2F/g'; }
 
+# Prints the names of the write-ahead log in a copy of backups, without the times of their arrival. Standard input: lines of list_folder.
+# Argument: the folder of the repository with / at its end, or nothing
+log_names() { sed -n "s|^$1log/\([0-9A-F]*\(\.history\)\{0,1\}\)\..*|\1|p" | sort -u; }
+
 # Prints the names below a folder, without that of the folder, and the bytes of each. Arguments: as the first three of list_page
 # Result: 0; 1 with the reason on standard error
 list_folder() {

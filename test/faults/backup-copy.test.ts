@@ -484,7 +484,7 @@ describe('A copy of backups is fetched from a storage and something is wrong', (
     expect(readdirSync(join(copy.fetched, 'base'))).toEqual([base]);
   });
 
-  test('words of a backup.info that are none of Barman, or of a past that is not known: named', async () => {
+  test('a backup.info with words that Barman does not write, or of an unknown past: the file is named', async () => {
     expect(await copy.send()).toMatchObject({ code: 0 });
     const info = path(`base/${bases().at(-1)}/backup.info`);
     const text = readFileSync(info, 'utf8');

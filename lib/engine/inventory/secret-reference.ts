@@ -19,10 +19,13 @@ export const secretReferencePattern =
   /^(env:[A-Za-z_][A-Za-z0-9_]*|file:.+|cmd:.*\S.*|secret:(?!previous$)[A-Za-z0-9][A-Za-z0-9_.-]*)$/;
 export const secretReferenceRule =
   'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory';
+/**
+ * A reference within a text: `https://l1.example/{{ secret:l1_key }}`. Alertmanager's templates are
+ * within braces, too, and are none.
+ */
+export const referenceWithin = /\{\{\s*((?:env|file|cmd|secret):[^{}]*?)\s*\}\}/g;
 /** A reference, or a text with some in it. */
-export const secretTextPattern = new RegExp(
-  `${secretReferencePattern.source}|\\{\\{\\s*(?:env|file|cmd|secret):[^{}]*\\}\\}`,
-);
+export const secretTextPattern = new RegExp(`${secretReferencePattern.source}|${referenceWithin.source}`);
 export const secretTextRule =
   'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND, or have one in it, such as {{ secret:NAME }}: a secret is never in an inventory';
 /** For a description: it continues the name of the secret. */

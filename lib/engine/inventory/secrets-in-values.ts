@@ -3,9 +3,9 @@ import { Secret } from '../secret/secret.ts';
 import { type Located, type LocatedScalar, type Path, pathName, scalars } from './located.ts';
 import { problemsIn } from './problem-list.ts';
 import type { SecretReader } from './secret-reader.ts';
-import { refuseUnfit, secretReferencePattern } from './secret-reference.ts';
+import { referenceWithin, refuseUnfit, secretReferencePattern } from './secret-reference.ts';
 
-/** A reference within a text: `https://l1.example/{{ secret:l1_key }}`. */
+/** A reference of any kind within a text: those of unknown kinds are refused. */
 const within = /\{\{\s*([A-Za-z]+:[^{}]*?)\s*\}\}/g;
 
 /** The references to secrets in a value: the value itself, or those within it. */
@@ -14,9 +14,6 @@ export function referencesIn(value: LocatedScalar['value']): readonly string[] {
   if (secretReferencePattern.test(value)) return [value];
   return [...value.matchAll(within)].flatMap(([, reference]) => reference ?? []);
 }
-
-/** References of ours alone: Alertmanager's templates are within braces, too. */
-const ofKnownKinds = /\{\{\s*((?:env|file|cmd|secret):[^{}]*?)\s*\}\}/g;
 
 /**
  * The secret that a text refers to, or the text with its secrets in place of the references.
@@ -32,7 +29,7 @@ export async function readSecretText(
 ): Promise<Secret | undefined> {
   if (secretReferencePattern.test(text)) return read(text, question);
   const { allowed: _, ...ofPart } = question;
-  const references = [...text.matchAll(ofKnownKinds)].flatMap(([, reference]) => reference ?? []);
+  const references = [...text.matchAll(referenceWithin)].flatMap(([, reference]) => reference ?? []);
   if (references.length === 0) return undefined;
   const filled = withValues(text, await secretsOf(references, ofPart, read));
   refuseUnfit(filled, text, question);
@@ -48,7 +45,7 @@ function secretsOf(references: readonly string[], question: Question, read: Secr
 /** A text with secrets in place of its references, in order. */
 function withValues(text: string, secrets: readonly Secret[]): string {
   const values = secrets.map((secret) => secret.reveal());
-  return text.replace(ofKnownKinds, () => values.shift() ?? '');
+  return text.replace(referenceWithin, () => values.shift() ?? '');
 }
 
 /** A value with references to secrets. */

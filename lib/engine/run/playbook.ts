@@ -12,8 +12,8 @@ import { type HostCount, refuseMiscounts, type Serial, type Turns } from './roll
  * batch ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;
  * default: any number may fail. With `turns`, both hold only for hosts whose clients notice the
  * changes, while some host has clients. In an inventory without the group at which turns are
- * taken, both hold for the hosts that `aloneWithout` names. Such a host does a role that its play before has, too, in
- * its turn only.
+ * taken, both hold for the hosts that `aloneWithout` names. A host that takes turns does a role
+ * that its play before has, too, in its turn only.
  */
 export interface Play<V> {
   readonly name: string;

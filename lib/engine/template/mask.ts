@@ -59,6 +59,9 @@ function keyIn(line: string): string {
  * @param shown the part of a line to look at
  */
 function keysWithSecrets(text: string, shown = (line: string) => line): Set<string> {
-  const lines = text.split('\n').filter((line) => redact(shown(line)) !== shown(line));
+  const lines = text.split('\n').filter((line) => {
+    const part = shown(line);
+    return redact(part) !== part;
+  });
   return new Set(lines.map(keyIn).filter((key) => key !== ''));
 }

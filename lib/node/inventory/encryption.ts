@@ -153,8 +153,9 @@ function isPublic(address: string): boolean | 'unknown' {
 const ofDatabases = ['database', 'replica', 'rpc', 'backup'];
 
 /**
- * A warning where SQL leaves a host with a public address, or maybe with one, in plain text, and the inventory does not
- * say that it may. One for the whole inventory, at the first such host.
+ * A warning where SQL leaves a host in plain text, its address is a public one or may be one, and
+ * the inventory does not say that this is right. One for the whole inventory, at the first such
+ * host.
  */
 export function plainTextWarnings({ hosts, placeOfGroup }: Deployment): Problem[] {
   const chosen = hosts.filter(({ groups }) => groups.some((each) => ofDatabases.includes(each)));

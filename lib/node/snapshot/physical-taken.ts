@@ -113,14 +113,14 @@ async function judge(
     host.read(`${folder}/manifest.json`),
     host.$`find ${folder} -maxdepth 1 -name ${'piece-*'} -printf ${'%f %s\\n'}`,
   ]);
-  const hint = otherFolder;
-  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
+  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, otherFolder);
   if (!manifest) {
     const isOwn = (name: string) =>
       ['.part', 'lost+found'].includes(name) ||
       (list.lines().includes('.part') && /^piece-\d{6}\.tar\.zst$/.test(name));
     const foreign = list.lines().find((name) => !isOwn(name));
-    if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
+    if (foreign !== undefined)
+      return refused(`${folder} holds ${foreign}, which is not of a snapshot`, otherFolder);
     return drift([
       { what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` },
       { what: 'source', was: 'none', wanted: why },

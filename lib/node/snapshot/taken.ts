@@ -84,13 +84,13 @@ async function judge(
     host.stat(`${folder}/${names.state}`),
     host.stat(`${folder}/${names.prover}`),
   ]);
-  const hint = otherFolder;
-  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, hint);
+  if (there && there.type !== 'directory') return refused(`${folder} is no folder`, otherFolder);
   if (!manifest) {
     const found = list.lines();
     const own = ['.part', 'lost+found', ...(found.includes('.part') ? Object.values(names) : [])];
     const foreign = found.find((name) => !own.includes(name));
-    if (foreign !== undefined) return refused(`${folder} holds ${foreign}, which is not of a snapshot`, hint);
+    if (foreign !== undefined)
+      return refused(`${folder} holds ${foreign}, which is not of a snapshot`, otherFolder);
     return drift([{ what: 'snapshot', was: 'absent', wanted: `${folder}/manifest.json` }]);
   }
   const sizes = { [names.state]: state?.size, [names.prover]: prover?.size };
