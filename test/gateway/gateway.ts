@@ -133,7 +133,8 @@ interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** The certificate to trust: by TLS then. */
   readonly trusts?: string;
-  readonly agent?: Agent;
+  /** Default: a connection of the request's own. On a kept one, the end of a host closes it. */
+  readonly agent?: Agent | false;
 }
 
 interface Answer {
@@ -151,7 +152,7 @@ export function get({
   from = '127.0.0.1',
   headers = {},
   trusts,
-  agent,
+  agent = false,
   address = '127.0.0.1',
 }: Request): Promise<Answer> {
   return new Promise((resolve, reject) => {
