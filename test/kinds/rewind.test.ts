@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Reader } from '../../lib/engine/host/host.ts';
 import { Output } from '../../lib/engine/host/output.ts';
 import { shell } from '../../lib/engine/host/shell.ts';
@@ -14,7 +15,9 @@ import { noRewindDeletes } from '../../lib/node/chain/rewind-session.ts';
 import { stateIsRewound } from '../../lib/node/rewind/database.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { migrationsOf } from '../../lib/node/testing/migrations.ts';
+import { physicalManifest } from '../../lib/node/testing/physical-manifest.ts';
 import { contextOf } from '../../lib/node/testing/role-context.ts';
+import type { PhysicalSnapshot } from '../../lib/node/variables/variables.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 import { chainOf, fillState, serve } from './diverged-chains.ts';
 
@@ -79,7 +82,8 @@ function host() {
   });
 }
 
-async function rewind(to?: string) {
+/** @param snapshot a physical one that the inventory names */
+async function rewind(to?: string, snapshot?: PhysicalSnapshot) {
   const context = await contextOf({
     changes: [
       [['vars', 'network', 'trusted_sequencer_url'], sequencer.url],
@@ -89,7 +93,9 @@ async function rewind(to?: string) {
     ],
   });
   const given = to === undefined ? {} : { to };
-  const [allowed, , blocks] = stateIsRewound({ ...context, given });
+  const { vars } = context;
+  const named = snapshot ? { ...vars, snapshot: { ...vars.snapshot, physical: snapshot } } : vars;
+  const [allowed, , blocks] = stateIsRewound({ ...context, vars: named, given });
   if (!allowed || !blocks) throw new Error('a rewind is judged, and made');
   return { allowed, blocks };
 }
@@ -240,6 +246,43 @@ test('PostgreSQL goes on when the client is killed, which is seen until it has e
   expect(contents()).toEqual(whole);
 });
 
+test('a physical snapshot with blocks that go is the way back, where its pieces can be downloaded', async () => {
+  sql('update state.l2block set received_at = now()');
+  let there = true;
+  const files = createServer((request, response) => {
+    const { bytes } = physicalManifest.pieces.find(({ file }) => request.url === `/${file}`) ?? {};
+    if (!there || bytes === undefined) return void response.writeHead(404).end();
+    response.writeHead(206, { 'content-range': `bytes 0-0/${bytes}` }).end('x');
+  });
+  await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void files.close());
+  const folder = `http://127.0.0.1:${(files.address() as AddressInfo).port}/`;
+  const of = (block: number, hash = `0xa${block}`) =>
+    rewind(undefined, { manifest: { ...physicalManifest, block, hash }, folder });
+  const words = async (block: number, hash?: string) =>
+    describeVerdict(await (await of(block, hash)).allowed.check(host()));
+  expect(await words(20)).toBe('ok');
+  expect(await (await of(20)).blocks.check(host())).toMatchObject({
+    differences: [
+      ...Array(3).fill({}),
+      {
+        what: 'the way back',
+        was: 'the physical snapshot of 2024-06-01, with the blocks up to 20',
+        wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
+      },
+    ],
+  });
+  const none =
+    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes';
+  // It ends before the first wrong block; it has other blocks.
+  expect(await words(17)).toBe(none);
+  expect(await words(20, '0xb20')).toBe(none);
+  there = false;
+  expect(await words(20)).toBe(
+    `the way back is the physical snapshot: ${folder}piece-000000.tar.zst answers HTTP 404; ${folder}piece-000001.tar.zst answers HTTP 404`,
+  );
+});
+
 test('PostgreSQL itself ends a deletion that takes too long', async () => {
   const [limit, shorter] = ["statement_timeout = '\\''21600s", "statement_timeout = '\\''200ms"];
   const command = await deletion();
@@ -310,7 +353,7 @@ test('a layer 1 that has gone back is followed, when its number is typed; a shor
   layer1.parts = 1150;
   const { allowed } = await rewind();
   expect(describeVerdict(await allowed.check(host()))).toBe(
-    'the rewind to block 1100 has no way back: the inventory has no host in group backup',
+    'the rewind to block 1100 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes',
   );
   const deep = await rewind('1100');
   expect(await deep.allowed.check(host())).toEqual({ is: 'ok' });

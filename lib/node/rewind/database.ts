@@ -25,7 +25,7 @@ import { findRewind, type Rewind } from './found.ts';
 import { differencesOf, judgeRewind } from './plan.ts';
 import { rewoundAt } from './record.ts';
 import { startAgain, stopForRewind, stoppedAt } from './stopped.ts';
-import { backupIsWhole } from './way-back.ts';
+import { backupIsWhole, snapshotIsThere } from './way-back.ts';
 
 const checkUrls =
   'check network.trusted_sequencer_url, network.l1_rpc_url and the chain ids in the inventory';
@@ -63,7 +63,19 @@ async function judged(
 
 function mayBeRewound(context: Context<Variables>): Resource {
   return expectation('the state database can be compared, and rewound where it differs', {
-    check: (host) => judged(host, context, (rewind) => judgedNow(host, rewind, context), drift),
+    check: (host) =>
+      judged(
+        host,
+        context,
+        async (rewind) => {
+          const [judgement, back] = await Promise.all([
+            judgedNow(host, rewind, context),
+            snapshotIsThere(host, rewind, context),
+          ]);
+          return judgement.is === 'ok' ? back : judgement;
+        },
+        drift,
+      ),
     hint: `${checkUrls}. This run stopped nothing and deleted nothing`,
   });
 }

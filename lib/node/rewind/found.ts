@@ -18,6 +18,11 @@ export interface Layer2Rewind extends Parting {
   /** When the first wrong block was made, and when the synchronizer wrote it. */
   readonly made: number;
   readonly written: number;
+  /**
+   * The block up to which the physical snapshot of the inventory has what goes; undefined without
+   * one, and for one that has none of it.
+   */
+  readonly kept: number | undefined;
 }
 
 /** What goes of layer 1. */
@@ -65,22 +70,25 @@ const nothing = { ok: true, value: undefined } as const;
 
 async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promise<Answer<Layer2Rewind>> {
   const { block } = parting.wrong;
+  const snapshot = vars.snapshot.physical?.manifest;
   const answer = await host.sql(
     stateDatabase(vars),
     `select w.batch_num, extract(epoch from w.received_at), extract(epoch from w.created_at), l.block_num, l.block_hash,
        (select max(block_num) from state.l2block), (select max(batch_num) from state.batch),
-       (select count(*) from state.virtual_batch v where v.batch_num >= w.batch_num)
+       (select count(*) from state.virtual_batch v where v.batch_num >= w.batch_num),
+       (select block_hash from state.l2block where block_num = ${snapshot?.block ?? null})
      from state.l2block w left join lateral (select block_num, block_hash from state.l2block
        where block_num < w.block_num and batch_num < w.batch_num order by block_num desc limit 1) l on true
      where w.block_num = ${block}`,
   );
   if (!answer.ok) return answer;
-  const [batch, made, written, left, hash, newest, lastBatch, virtual] = answer.rows[0] ?? [];
+  const [batch, made, written, left, hash, newest, lastBatch, virtual, ofSnapshot] = answer.rows[0] ?? [];
   if (batch === undefined) return { ok: false, error: `block ${block} is gone` };
   if (!left || !hash) {
     const error = `block ${block} is of the first batch of the state database, and no block would be left`;
     return { ok: false, error };
   }
+  const isKept = snapshot && snapshot.block >= block && snapshot.hash === ofSnapshot;
   return {
     ok: true,
     value: {
@@ -92,6 +100,7 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
       virtual: Number(virtual),
       made: Number(made),
       written: Number(written),
+      kept: isKept ? snapshot.block : undefined,
     },
   };
 }

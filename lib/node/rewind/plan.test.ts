@@ -17,6 +17,7 @@ const layer2 = {
   virtual: 0,
   made,
   written: made + 2,
+  kept: undefined,
 };
 const layer1 = {
   common: 102,
@@ -29,7 +30,7 @@ const layer1 = {
 const found: Rewind = { layer2, layer1: undefined };
 
 async function deployment(to?: string, hasBackup = false) {
-  const { hosts } = await contextOf({
+  const { hosts, vars } = await contextOf({
     changes: hasBackup
       ? [
           [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
@@ -37,7 +38,7 @@ async function deployment(to?: string, hasBackup = false) {
         ]
       : [],
   });
-  return { hosts, given: to === undefined ? {} : { to } };
+  return { hosts, vars, given: to === undefined ? {} : { to } };
 }
 
 const judged = async (rewind: Rewind, to?: string, hasBackup = false, age = 60) => {
@@ -50,7 +51,7 @@ const typed = (block: number) => `look at what goes, and type its number: --to $
 test('with a backup nothing has to be typed; without one the number of the block', async () => {
   expect(await judged(found, undefined, true)).toBe('ok');
   expect(await judged(found)).toEqual([
-    'the rewind to block 15 has no way back: the inventory has no host in group backup',
+    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes',
     typed(15),
   ]);
   expect(await judged(found, '15')).toBe('ok');

@@ -11,23 +11,34 @@ import type { Layer1Rewind, Layer2Rewind, Rewind } from './found.ts';
 /** A rewind by more has to be asked for by the number of its block. Seconds. */
 const longestUnasked = 24 * 3600;
 
-type Deployment = Pick<Context<Variables>, 'hosts' | 'given'>;
+type Deployment = Pick<Context<Variables>, 'hosts' | 'given' | 'vars'>;
 
 /** What a rewind takes away, where it ends, and how it is undone. */
-export function differencesOf(rewind: Rewind, { hosts }: Deployment): readonly Difference[] {
+export function differencesOf(rewind: Rewind, deployment: Deployment): readonly Difference[] {
   const { layer1, layer2 } = rewind;
-  const backup = backupHost(hosts);
   return [
     ...(layer2 ? layer2Differences(layer2) : []),
     ...(layer1 ? layer1Differences(layer1) : []),
-    {
-      what: 'the way back',
-      was: backup ? `the backup on ${backup.name}` : 'none: there is no backup',
-      wanted: backup
-        ? 'recover.mjs --to-time, with a time before this run'
-        : 'the blocks are synchronized again',
-    },
+    { what: 'the way back', ...wayBack(layer2, deployment) },
   ];
+}
+
+function wayBack(layer2: Layer2Rewind | undefined, { hosts, vars }: Deployment) {
+  const backup = backupHost(hosts);
+  if (backup) {
+    return {
+      was: `the backup on ${backup.name}`,
+      wanted: 'recover.mjs --to-time, with a time before this run',
+    };
+  }
+  const { physical } = vars.snapshot;
+  if (layer2?.kept !== undefined && physical) {
+    return {
+      was: `the physical snapshot of ${physical.manifest.date}, with the blocks up to ${layer2.kept}`,
+      wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
+    };
+  }
+  return { was: 'none: there is no backup', wanted: 'the blocks are synchronized again' };
 }
 
 function layer2Differences(rewind: Layer2Rewind): readonly Difference[] {
@@ -74,7 +85,11 @@ function layer1Keys(hosts: Deployment['hosts']): string {
  *
  * @param now seconds since 1970
  */
-export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deployment, now: number): Verdict {
+export function judgeRewind(
+  { layer1, layer2 }: Rewind,
+  { hosts, given }: Omit<Deployment, 'vars'>,
+  now: number,
+): Verdict {
   const to = layer2?.left.block ?? layer1?.common ?? 0;
   const typed = `look at what goes, and type its number: --to ${to}`;
   if (layer1?.forced !== undefined && layer1.forced < (layer2?.firstBatch ?? Number.POSITIVE_INFINITY))
@@ -86,9 +101,9 @@ export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deploy
     if (Number(given.to) === to) return ok;
     return refused(`--to ${given.to} is not the block at which the rewind ends: that is ${to}`, typed);
   }
-  if (backupHost(hosts) === undefined)
+  if (backupHost(hosts) === undefined && layer2?.kept === undefined)
     return refused(
-      `the rewind to block ${to} has no way back: the inventory has no host in group backup`,
+      `the rewind to block ${to} has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes`,
       typed,
     );
   const age = layer2 ? now - layer2.made : 0;

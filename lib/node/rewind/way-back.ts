@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
-import { drift, type EveryHost, ok } from '../../engine/resource/resource.ts';
+import { drift, type EveryHost, ok, refused, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { repositoryOf } from '../backup/folders.ts';
 import { backupHost } from '../backup/source.ts';
+import { checkSnapshot, wrongPieces } from '../snapshot/unpacked.ts';
 import { copyFault, readBackups } from '../status/backup.ts';
 import type { Variables } from '../variables/variables.ts';
+import type { Rewind } from './found.ts';
 
 const script = readFileSync(new URL('../../../templates/host/newest-base.sh', import.meta.url), 'utf8');
 
@@ -30,6 +32,21 @@ export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
     },
     hint: 'the backup is the way back after a rewind: repair it (docs/data.md), or type the number of the block with --to',
   };
+}
+
+/**
+ * Before anything stops: the physical snapshot can be downloaded where it alone brings back what
+ * goes.
+ */
+export async function snapshotIsThere(
+  host: Reader,
+  { layer2 }: Rewind,
+  { hosts, vars, given }: Context<Variables>,
+): Promise<Verdict> {
+  const { physical, s3 } = vars.snapshot;
+  if (!physical || layer2?.kept === undefined || backupHost(hosts) || given.to !== undefined) return ok;
+  const problems = await wrongPieces(host, physical, s3);
+  return problems === '' ? ok : refused(`the way back is the physical snapshot: ${problems}`, checkSnapshot);
 }
 
 /** When the newest whole base backup ended, in UTC; empty without one. */

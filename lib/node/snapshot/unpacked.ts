@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { bytes } from '../../engine/output/units.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
@@ -104,28 +105,42 @@ function lineOf({ file: name, sha256, bytes: size, raw, first, last }: PhysicalM
 
 const sizeOf = ({ pieces }: PhysicalManifest) => pieces.reduce((sum, { raw }) => sum + raw, 0);
 
-/** The first and the last piece have the sizes of the manifest. The others are asked in their turn. */
-function piecesAreThere(
-  { manifest: { pieces }, folder }: PhysicalSnapshot,
-  s3: Storage | undefined,
-): Resource {
-  const asked = [...new Set([pieces.at(0), pieces.at(-1)])].filter((each) => each !== undefined);
+function piecesAreThere(physical: PhysicalSnapshot, s3: Storage | undefined): Resource {
   return expectation('the pieces of the snapshot can be downloaded', {
     check: async (host) => {
-      const answers = await Promise.all(asked.map(({ file: name }) => askFile(host, folder + name, s3)));
-      const problems = answers.flatMap((answer, at) => {
-        const { file: name = '', bytes: size } = asked[at] ?? {};
-        const url = folder + name;
-        if (!answer.answered) return [`${url}: ${answer.why}`];
-        if (answer.status === undefined) return [];
-        if (answer.status >= 400) return [`${url} answers HTTP ${answer.status}`];
-        if (answer.size === undefined || answer.size === size) return [];
-        return [`${url} has ${answer.size} bytes, and the manifest says ${size}`];
-      });
-      return problems.length === 0 ? ok : drift(problems.join('; '));
+      const problems = await wrongPieces(host, physical, s3);
+      return problems === '' ? ok : drift(problems);
     },
-    hint: 'check snapshot.manifest and snapshot.from in the inventory',
+    hint: checkSnapshot,
   });
+}
+
+/** What an operator does where `wrongPieces` finds something. */
+export const checkSnapshot = 'check snapshot.manifest and snapshot.from in the inventory';
+
+/**
+ * Why the pieces of a snapshot cannot be downloaded, from the host. The first and the last piece
+ * are asked for; the others are in their turn.
+ *
+ * @returns sentences with the address of each piece; empty where both have the sizes of the manifest
+ */
+export async function wrongPieces(
+  host: Reader,
+  { manifest: { pieces }, folder }: PhysicalSnapshot,
+  s3: Storage | undefined,
+): Promise<string> {
+  const asked = [...new Set([pieces.at(0), pieces.at(-1)])].filter((each) => each !== undefined);
+  const answers = await Promise.all(asked.map(({ file: name }) => askFile(host, folder + name, s3)));
+  const problems = answers.flatMap((answer, at) => {
+    const { file: name = '', bytes: size } = asked[at] ?? {};
+    const url = folder + name;
+    if (!answer.answered) return [`${url}: ${answer.why}`];
+    if (answer.status === undefined) return [];
+    if (answer.status >= 400) return [`${url} answers HTTP ${answer.status}`];
+    if (answer.size === undefined || answer.size === size) return [];
+    return [`${url} has ${answer.size} bytes, and the manifest says ${size}`];
+  });
+  return problems.join('; ');
 }
 
 /** There is room for the unpacked files, and for two pieces of each connection. */
