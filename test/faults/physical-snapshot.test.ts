@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -7,11 +8,12 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../lib/engine/secret/secret.ts';
 import type { Storage } from '../../lib/node/variables/s3.ts';
 import { installMissing } from '../install-missing.ts';
@@ -370,6 +372,39 @@ describe('A physical snapshot: a storage of pieces goes wrong', () => {
       await expectWhole();
     },
   );
+});
+
+describe('A physical snapshot: a folder of pieces goes wrong', () => {
+  const folder = () => join(bench.shop.base, 'a-folder');
+  const piece = () => join(folder(), middle());
+  const unpackHere = () =>
+    unpack({ URL: `file://${folder()}/`, SHOWN: `file://${folder()}/`, CONNECTIONS: 2 }).ended;
+  beforeEach(() => cpSync(bench.taken, folder(), { recursive: true }));
+  afterEach(() => rmSync(folder(), { recursive: true }));
+
+  test('nothing goes wrong: the server is whole, and the pieces stay', async () => {
+    expect((await unpackHere()).code).toBe(0);
+    await expectWhole();
+    expect(readdirSync(folder())).toEqual(readdirSync(bench.taken));
+  });
+
+  test.each<[string, () => void, string]>([
+    ['a piece is missing', () => rmSync(piece()), 'cannot be read: there is no such file'],
+    ['a piece is cut', () => truncateSync(piece(), 1000), 'ends after 1000 bytes, and has to have more'],
+    [
+      'a piece has changed',
+      () => writeFileSync(piece(), Buffer.alloc(middlePiece().bytes)),
+      'is corrupted, or not the piece that the manifest names',
+    ],
+  ])('%s: named, and the next run goes on with the right one', async (_, break_, words) => {
+    break_();
+    const { code, said } = await unpackHere();
+    expect([code, said]).toEqual([1, expect.stringContaining(`file://${piece()} ${words}`)]);
+    expect(existsSync(bench.data)).toBe(false);
+    cpSync(join(bench.taken, middle()), piece());
+    expect((await unpackHere()).code).toBe(0);
+    await expectWhole();
+  });
 });
 
 describe('A physical snapshot: the host goes wrong', () => {

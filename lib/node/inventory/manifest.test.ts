@@ -69,6 +69,16 @@ test('a manifest beside the inventory names the archives, which are in a folder 
   });
 });
 
+test('the archives, or pieces, may be in a folder of the Database+Sync server', async () => {
+  const here = { manifest: 'manifest.json', from: '/mnt/snapshots/today' };
+  const archives = await loadDeployment(await inventory(here));
+  expect(archives.hosts[0]?.vars.snapshot.state.url).toBe(
+    'file:///mnt/snapshots/today/testnet_state_db.sql.tar.gz',
+  );
+  const pieces = await loadDeployment(await inventory(here, JSON.stringify(physical)));
+  expect(pieces.hosts[0]?.vars.snapshot.physical?.folder).toBe('file:///mnt/snapshots/today/');
+});
+
 test('a manifest may be named by its whole path', async () => {
   const beside = await inventory({ manifest: 'manifest.json', from });
   const manifest = join(dirname(beside), 'manifest.json');
@@ -230,7 +240,9 @@ const s3 = {
 };
 const stored = 's3://snapshots/today/manifest.json';
 
-test.each<[Record<string, unknown>, string[]]>([
+type Refused = [Record<string, unknown>, string[]];
+
+test.each<Refused>([
   [
     { manifest: stored },
     [`snapshot.s3 is missing: ${stored} is in a storage, which needs endpoint, access_key and secret_key | `],
@@ -247,6 +259,14 @@ test.each<[Record<string, unknown>, string[]]>([
       'snapshot.from must be a bucket and a name in it, s3://bucket/folder: letters, digits and . _ ~ - alone, and no / at its end | ',
     ],
   ],
+  ...['/mnt/to day', '/mnt/../today', 'snapshots/today', 'files.example/today'].map(
+    (path): Refused => [
+      { manifest: 'manifest.json', from: path },
+      [
+        'snapshot.from must be a web address, s3://bucket/folder, or a folder of the Database+Sync server: an absolute path of letters, digits, . _ - and /, with no / at its end | ',
+      ],
+    ],
+  ),
   [
     { manifest: stored, s3: { ...s3, endpoint: 'https://storage.example/bucket' } },
     ['snapshot.s3.endpoint must be scheme, host and port alone: the bucket is in s3://bucket/folder | '],

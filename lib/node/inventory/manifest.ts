@@ -75,7 +75,10 @@ async function filesOf(
     if (!known) problems.push(new Problem(what, { where, hint }));
     return undefined;
   }
-  const folder = new URL(from === undefined ? '.' : from.replace(/\/*$/, '/'), isRemote ? source : undefined);
+  const folder =
+    from === undefined
+      ? new URL('.', source)
+      : new URL((from.startsWith('/') ? 'file://' : '') + from.replace(/\/*$/, '/'));
   return { ...filesIn(found, folder, await text), ...kept };
 }
 

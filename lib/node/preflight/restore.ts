@@ -2,7 +2,7 @@ import { drift, expectation, ok, type Resource } from '../../engine/resource/res
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { downloads } from '../chain/reachable.ts';
-import { askFile } from '../snapshot/ask-file.ts';
+import { askFile, isOnHost } from '../snapshot/ask-file.ts';
 import { assessDatabases, databasesOf } from '../snapshot/database-contents.ts';
 import { goHint, goWillBeNewEnough } from '../snapshot/go.ts';
 import { restoreToolIsBuilt } from '../snapshot/restore-tool.ts';
@@ -31,7 +31,7 @@ export function snapshotCanBeDownloaded({
     ...[archives.state, archives.prover].map(({ store, url }) =>
       expectation(`${store} snapshot can be downloaded`, {
         check: async (reader) => {
-          if (!isOfStorage(url)) return downloads(reader, url);
+          if (!isOfStorage(url) && !isOnHost(url)) return downloads(reader, url);
           const answer = await askFile(reader, url, vars.snapshot.s3);
           return answer.answered ? ok : drift(`${url}: ${answer.why}`);
         },

@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift, ok, task, type Verdict } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { Secret } from '../../engine/secret/secret.ts';
-import { keysUntil } from './ask-file.ts';
+import { localHost } from '../testing/local-host.ts';
+import { askFile, keysUntil } from './ask-file.ts';
 
 const storage = {
   endpoint: 'https://storage.example',
@@ -34,4 +38,18 @@ test('keys are removed after the downloads, and not put there again', async () =
   const left = await said([ok, ok], true);
   expect(left.verdicts).toEqual(['ok', '/run/keys is there']);
   expect(left.change).toMatchObject({ change: [{ command: 'rm -f /run/keys' }] });
+});
+
+test('a file on the host is read there: its size and its beginning, or why it cannot be read', async () => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'piece'), 'PGDMP\n1\n');
+  const asked = (name: string) => askFile(localHost(), `file://${folder}/${name}`, undefined, 7);
+  expect(await asked('piece')).toEqual({
+    answered: true,
+    status: 200,
+    size: 8,
+    body: Buffer.from('PGDMP\n1'),
+  });
+  expect(await asked('other')).toEqual({ answered: false, why: 'No such file or directory' });
+  expect(await asked('.')).toEqual({ answered: false, why: 'Is a directory' });
 });

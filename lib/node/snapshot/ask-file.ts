@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Reader } from '../../engine/host/host.ts';
 import { command } from '../../engine/host/step.ts';
 import { secretContent } from '../../engine/resource/file/content.ts';
@@ -26,7 +27,7 @@ const limit = 30;
 /**
  * Asks for the first bytes of a file of a snapshot, from the host.
  *
- * @param address of a web server, or `s3://bucket/name`
+ * @param address of a web server, `s3://bucket/name`, or `file:///path` on the host
  * @param length bytes
  */
 export function askFile(
@@ -35,9 +36,22 @@ export function askFile(
   storage: Storage | undefined,
   length = 1,
 ): Promise<HttpAnswer> {
+  if (isOnHost(address)) return readHere(host, address, length);
   if (!storage || !isOfStorage(address)) return askHttp(host, address, { length, seconds: limit });
   const stored = { url: webAddress(address, storage), shown: address, signing: signing(storage) };
   return askStorage(host, stored, length, limit);
+}
+
+/** Whether an address is of a file on the host that asks. */
+export const isOnHost = (address: string) => address.startsWith('file:');
+
+async function readHere(host: Reader, address: string, length: number): Promise<HttpAnswer> {
+  const path = fileURLToPath(address);
+  const output = await host.$`stat -L -c %s ${path} && head -c ${length} ${path}`;
+  if (!output.ok) return { answered: false, why: output.stderr.trim().replace(/^.*: /, '') };
+  const end = output.bytes.indexOf('\n');
+  const size = Number(output.bytes.subarray(0, end).toString());
+  return { answered: true, status: 200, size, body: output.bytes.subarray(end + 1) };
 }
 
 /** How a script on the host names and signs what it fetches from an address. */

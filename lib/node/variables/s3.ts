@@ -19,16 +19,21 @@ export const isOfStorage = (address: string) => /^s3:/i.test(address);
 /** A folder in a storage. */
 export const storageFolder = matching(storageAddress, storageAddressRule, 's3://bucket/folder');
 
-/** A web address, or a name in a storage. */
-export const orInStorage = (web: z.ZodType<string>) =>
+/**
+ * A web address, or a name in a storage.
+ *
+ * @param path the rule of a path on the server, where it may be one too
+ */
+export const orInStorage = (web: z.ZodType<string>, path?: z.ZodType<string>) =>
   z
     .string()
     .check(({ value, issues }) => {
-      const rule = isOfStorage(value) ? matching(storageAddress, storageAddressRule, '') : web;
+      const stored = isOfStorage(value) ? matching(storageAddress, storageAddressRule, '') : undefined;
+      const rule = stored ?? (/^\w+:/.test(value) ? undefined : path) ?? web;
       for (const { message } of rule.safeParse(value).error?.issues ?? [])
         issues.push({ code: 'custom', input: value, message });
     })
-    .meta({ title: 'web address, or s3://bucket/name' });
+    .meta({ title: path ? 'web address, s3://bucket/name or path' : 'web address, or s3://bucket/name' });
 
 const keyRule = 'with read access; to take a snapshot or copy backups, with write access too';
 

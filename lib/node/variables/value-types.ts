@@ -175,7 +175,7 @@ export const absolutePath = matching(
   'absolute path',
 ).refine((path) => !path.split('/').includes('..'), 'must not contain ..');
 
-const folder = absolutePath.refine(
+export const folder = absolutePath.refine(
   (path) => /^(\/[^/]+)+$/.test(path) && !path.split('/').includes('.'),
   'must name a folder, with no /./ or // in it and no / at its end',
 );

@@ -107,6 +107,13 @@ const tls = z.union(
   'must be a mapping with ca and key, or false\ndocs/encryption.md says how to make both',
 );
 
+const folderOnServer = z
+  .string()
+  .refine(
+    (path) => types.folder.safeParse(path).success,
+    'must be a web address, s3://bucket/folder, or a folder of the Database+Sync server: an absolute path of letters, digits, . _ - and /, with no / at its end',
+  );
+
 const snapshot = z
   .strictObject({
     manifest: z
@@ -117,10 +124,10 @@ const snapshot = z
       .describe(
         'Manifest of a snapshot that playbooks/snapshot.mjs took, in place of state, prover and date: its web address, its name in a storage (s3://bucket/folder/manifest.json), or its path beside the file that names it. One of a physical snapshot has its pieces beside it',
       ),
-    from: orInStorage(types.downloadAddress)
+    from: orInStorage(types.downloadAddress, folderOnServer)
       .optional()
       .describe(
-        "Web address of the folder with the manifest's archives or pieces, or its name in a storage (s3://bucket/folder); default: that of the manifest",
+        "Web address of the folder with the manifest's archives or pieces, its name in a storage (s3://bucket/folder), or its path on the Database+Sync server; default: that of the manifest",
       ),
     s3: s3Schema
       .optional()
