@@ -31,7 +31,7 @@ await runPlaybook(
       options: {
         to: {
           value: 'BLOCK',
-          help: 'the newest block that is left, as --check shows it: needed without a backup, for more than a day, and for layer 1',
+          help: 'the newest block that is left, as --check shows it: needed without a backup or a snapshot of what goes, for more than a day, and for layer 1',
           form: { pattern: /^\d{1,15}$/, words: 'must be the number of a block' },
         },
       },

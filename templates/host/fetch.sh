@@ -171,9 +171,12 @@ fetch() {
     # The words of a refusal may be longer than what is asked for.
     case $http:$code in
       2*:23 | 2*:63) echo "$f_name is longer than the $f_wanted bytes that it has to have" >&2; return 4 ;;
-      # A file of this host has no status.
-      0*:37) echo "$f_name cannot be read: there is no such file" >&2; return 1 ;;
-      2*:0 | 0*:0 | 0*:36) if [ "$fetched" -lt "$f_wanted" ]; then echo "$f_name ends after $((f_first + got)) bytes, and has to have more" >&2; return 4; fi ;;
+      # A file of this host has no status, and curl takes an error of a share for its end.
+      0*:37) echo "$f_name cannot be read: it is not there, or root may not read it" >&2; return 1 ;;
+      0*:0 | 0*:36)
+        size=$(stat -L -c %s "${f_url#file://}" 2>/dev/null)
+        if [ -n "$size" ] && [ "$size" -lt $((f_begin + f_wanted)) ]; then echo "$f_name has $size bytes, and has to have more" >&2; return 4; fi ;;
+      2*:0) if [ "$fetched" -lt "$f_wanted" ]; then echo "$f_name ends after $((f_first + got)) bytes, and has to have more" >&2; return 4; fi ;;
     esac
     if [ -n "$f_wanted" ] && [ "$fetched" -ge "$f_wanted" ]; then return 0; fi
     case $http in

@@ -117,7 +117,7 @@ test('a replica that was away for too long says so, and is copied again, onto a 
   expect(await slots()).toMatch(/\|f\|lost$/);
   const away = await deploy();
   expect(away.exitCode, away.output).toBe(1);
-  expect(away.output).toContain('the server has dropped log that this replica needs');
+  expect(away.output).toContain('the server does not have the log that this replica needs');
   expect((await status()).output).toContain('state-db: receives nothing from the database server');
   // Other data is never replaced.
   await onHost(

@@ -389,8 +389,8 @@ describe('A physical snapshot: a folder of pieces goes wrong', () => {
   });
 
   test.each<[string, () => void, string]>([
-    ['a piece is missing', () => rmSync(piece()), 'cannot be read: there is no such file'],
-    ['a piece is cut', () => truncateSync(piece(), 1000), 'ends after 1000 bytes, and has to have more'],
+    ['a piece is missing', () => rmSync(piece()), 'cannot be read: it is not there'],
+    ['a piece is cut', () => truncateSync(piece(), 1000), 'has 1000 bytes, and has to have more'],
     [
       'a piece has changed',
       () => writeFileSync(piece(), Buffer.alloc(middlePiece().bytes)),

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import type { Reader } from '../../lib/engine/host/host.ts';
 import { Output } from '../../lib/engine/host/output.ts';
 import { shell } from '../../lib/engine/host/shell.ts';
-import { describeVerdict, type Verdict } from '../../lib/engine/resource/resource.ts';
+import { describeVerdict, refusalOf, type Verdict } from '../../lib/engine/resource/resource.ts';
 import { runningContainer } from '../../lib/engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../lib/engine/resource/testing/test-host.ts';
 import { noRewindDeletes } from '../../lib/node/chain/rewind-session.ts';
@@ -246,7 +246,7 @@ test('PostgreSQL goes on when the client is killed, which is seen until it has e
   expect(contents()).toEqual(whole);
 });
 
-test('a physical snapshot with blocks that go is the way back, where its pieces can be downloaded', async () => {
+test('a physical snapshot with all blocks that go is the way back, where its pieces can be downloaded', async () => {
   sql('update state.l2block set received_at = now()');
   let there = true;
   const files = createServer((request, response) => {
@@ -257,30 +257,35 @@ test('a physical snapshot with blocks that go is the way back, where its pieces 
   await new Promise<void>((resolve) => files.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void files.close());
   const folder = `http://127.0.0.1:${(files.address() as AddressInfo).port}/`;
-  const of = (block: number, hash = `0xa${block}`) =>
-    rewind(undefined, { manifest: { ...physicalManifest, block, hash }, folder });
+  const of = (block: number, hash = `0xa${block}`, to?: string) =>
+    rewind(to, { manifest: { ...physicalManifest, block, hash }, folder });
   const words = async (block: number, hash?: string) =>
     describeVerdict(await (await of(block, hash)).allowed.check(host()));
-  expect(await words(20)).toBe('ok');
-  expect(await (await of(20)).blocks.check(host())).toMatchObject({
+  expect(await words(30)).toBe('ok');
+  expect(await (await of(30)).blocks.check(host())).toMatchObject({
     differences: [
       ...Array(3).fill({}),
       {
         what: 'the way back',
-        was: 'the physical snapshot of 2024-06-01, with the blocks up to 20',
+        was: 'the physical snapshot of 2024-06-01',
         wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
       },
     ],
   });
   const none =
-    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes';
-  // It ends before the first wrong block; it has other blocks.
-  expect(await words(17)).toBe(none);
-  expect(await words(20, '0xb20')).toBe(none);
+    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot of all that goes';
+  // It has some of what goes; it has other blocks.
+  expect(await words(29)).toBe(none);
+  expect(await words(30, '0xb30')).toBe(none);
   there = false;
-  expect(await words(20)).toBe(
-    `the way back is the physical snapshot: ${folder}piece-000000.tar.zst answers HTTP 404; ${folder}piece-000001.tar.zst answers HTTP 404`,
-  );
+  const wrong = `${folder}piece-000000.tar.zst answers HTTP 404; ${folder}piece-000001.tar.zst answers HTTP 404`;
+  const refusal = await (await of(30)).allowed.check(host());
+  expect(describeVerdict(refusal)).toBe(`the way back is the physical snapshot: ${wrong}`);
+  expect(refusalOf(refusal)?.hint).toContain('--to 15');
+  expect(await (await of(30, '0xa30', '15')).allowed.check(host())).toEqual({
+    is: 'ok',
+    note: `the physical snapshot is no way back: ${wrong}`,
+  });
 });
 
 test('PostgreSQL itself ends a deletion that takes too long', async () => {
@@ -353,7 +358,7 @@ test('a layer 1 that has gone back is followed, when its number is typed; a shor
   layer1.parts = 1150;
   const { allowed } = await rewind();
   expect(describeVerdict(await allowed.check(host()))).toBe(
-    'the rewind to block 1100 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes',
+    'the rewind to block 1100 has no way back: the inventory has no host in group backup, and no physical snapshot of all that goes',
   );
   const deep = await rewind('1100');
   expect(await deep.allowed.check(host())).toEqual({ is: 'ok' });

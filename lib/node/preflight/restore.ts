@@ -35,7 +35,7 @@ export function snapshotCanBeDownloaded({
           const answer = await askFile(reader, url, vars.snapshot.s3);
           return answer.answered ? ok : drift(`${url}: ${answer.why}`);
         },
-        hint: `check snapshot.${store}.url in the inventory`,
+        hint: `check snapshot.${store}.url in the inventory, or with a manifest snapshot.from`,
       }),
     ),
     ...(built === undefined ? [] : repositoryHasTheSource(vars, built)),

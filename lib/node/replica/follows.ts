@@ -82,13 +82,14 @@ function reached(context: Context<Variables>, name: string, query: string): Reso
 }
 
 /**
- * @throws Failure where the server has dropped what the replica did not fetch in time
+ * @throws Failure where the server has dropped what the replica did not fetch in time, or is of
+ * another history, as one from an older snapshot
  */
 async function refuseGap(host: Reader, data: string): Promise<void> {
   const log =
-    await host.$`docker logs --tail 30 state-db 2>&1 | grep -E 'has already been removed|invalidated' | tail -n 1`;
+    await host.$`docker logs --tail 30 state-db 2>&1 | grep -E 'has already been removed|invalidated|is ahead of the WAL flush position' | tail -n 1`;
   if (log.text() === '') return;
-  throw new Failure(`the server has dropped log that this replica needs: ${log.text()}`, {
+  throw new Failure(`the server does not have the log that this replica needs: ${log.text()}`, {
     hint: `copy it again: docker rm -f state-db, remove ${data}, then deploy. backup.most_kept is the limit`,
   });
 }

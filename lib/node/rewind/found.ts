@@ -18,11 +18,8 @@ export interface Layer2Rewind extends Parting {
   /** When the first wrong block was made, and when the synchronizer wrote it. */
   readonly made: number;
   readonly written: number;
-  /**
-   * The block up to which the physical snapshot of the inventory has what goes; undefined without
-   * one, and for one that has none of it.
-   */
-  readonly kept: number | undefined;
+  /** Whether the physical snapshot of the inventory has all that goes. */
+  readonly isKept: boolean;
 }
 
 /** What goes of layer 1. */
@@ -88,7 +85,9 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
     const error = `block ${block} is of the first batch of the state database, and no block would be left`;
     return { ok: false, error };
   }
-  const isKept = snapshot && snapshot.block >= block && snapshot.hash === ofSnapshot;
+  // It is of this chain, and was taken when the database was as high as now.
+  const isKept =
+    snapshot !== undefined && snapshot.block >= Number(newest) && snapshot.hash === ofSnapshot;
   return {
     ok: true,
     value: {
@@ -100,7 +99,7 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
       virtual: Number(virtual),
       made: Number(made),
       written: Number(written),
-      kept: isKept ? snapshot.block : undefined,
+      isKept,
     },
   };
 }

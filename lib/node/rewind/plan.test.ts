@@ -17,7 +17,7 @@ const layer2 = {
   virtual: 0,
   made,
   written: made + 2,
-  kept: undefined,
+  isKept: false,
 };
 const layer1 = {
   common: 102,
@@ -51,7 +51,7 @@ const typed = (block: number) => `look at what goes, and type its number: --to $
 test('with a backup nothing has to be typed; without one the number of the block', async () => {
   expect(await judged(found, undefined, true)).toBe('ok');
   expect(await judged(found)).toEqual([
-    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes',
+    'the rewind to block 15 has no way back: the inventory has no host in group backup, and no physical snapshot of all that goes',
     typed(15),
   ]);
   expect(await judged(found, '15')).toBe('ok');
@@ -106,7 +106,7 @@ test('the plan shows what goes, since when, and the way back', async () => {
     { what: 'goes of layer 1', was: '5 blocks, with 3 virtual batches', wanted: 'what layer 1 has' },
     {
       what: 'the way back',
-      was: 'none: there is no backup',
+      was: 'none: no backup, and no physical snapshot of all that goes',
       wanted: 'the blocks are synchronized again',
     },
   ]);

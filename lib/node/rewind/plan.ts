@@ -32,13 +32,13 @@ function wayBack(layer2: Layer2Rewind | undefined, { hosts, vars }: Deployment) 
     };
   }
   const { physical } = vars.snapshot;
-  if (layer2?.kept !== undefined && physical) {
+  if (physical && layer2?.isKept) {
     return {
-      was: `the physical snapshot of ${physical.manifest.date}, with the blocks up to ${layer2.kept}`,
+      was: `the physical snapshot of ${physical.manifest.date}`,
       wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
     };
   }
-  return { was: 'none: there is no backup', wanted: 'the blocks are synchronized again' };
+  return { was: 'none: no backup, and no physical snapshot of all that goes', wanted: 'the blocks are synchronized again' };
 }
 
 function layer2Differences(rewind: Layer2Rewind): readonly Difference[] {
@@ -101,9 +101,9 @@ export function judgeRewind(
     if (Number(given.to) === to) return ok;
     return refused(`--to ${given.to} is not the block at which the rewind ends: that is ${to}`, typed);
   }
-  if (backupHost(hosts) === undefined && layer2?.kept === undefined)
+  if (backupHost(hosts) === undefined && !layer2?.isKept)
     return refused(
-      `the rewind to block ${to} has no way back: the inventory has no host in group backup, and no physical snapshot that has what goes`,
+      `the rewind to block ${to} has no way back: the inventory has no host in group backup, and no physical snapshot of all that goes`,
       typed,
     );
   const age = layer2 ? now - layer2.made : 0;

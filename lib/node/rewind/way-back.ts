@@ -36,7 +36,7 @@ export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
 
 /**
  * Before anything stops: the physical snapshot can be downloaded where it alone brings back what
- * goes.
+ * goes. A rewind to a typed block needs no way back, and is told.
  */
 export async function snapshotIsThere(
   host: Reader,
@@ -44,9 +44,14 @@ export async function snapshotIsThere(
   { hosts, vars, given }: Context<Variables>,
 ): Promise<Verdict> {
   const { physical, s3 } = vars.snapshot;
-  if (!physical || layer2?.kept === undefined || backupHost(hosts) || given.to !== undefined) return ok;
+  if (!physical || !layer2?.isKept || backupHost(hosts)) return ok;
   const problems = await wrongPieces(host, physical, s3);
-  return problems === '' ? ok : refused(`the way back is the physical snapshot: ${problems}`, checkSnapshot);
+  if (problems === '') return ok;
+  if (given.to !== undefined) return { is: 'ok', note: `the physical snapshot is no way back: ${problems}` };
+  return refused(
+    `the way back is the physical snapshot: ${problems}`,
+    `${checkSnapshot}, or look at what goes, and type its number: --to ${layer2.left.block}`,
+  );
 }
 
 /** When the newest whole base backup ended, in UTC; empty without one. */

@@ -47,7 +47,9 @@ export const isOnHost = (address: string) => address.startsWith('file:');
 
 async function readHere(host: Reader, address: string, length: number): Promise<HttpAnswer> {
   const path = fileURLToPath(address);
-  const output = await host.$`stat -L -c %s ${path} && head -c ${length} ${path}`;
+  // A share may hang.
+  const output = await host.$({ timeoutSeconds: limit })`stat -L -c %s ${path} && head -c ${length} ${path}`;
+  if (output.timedOut) return { answered: false, why: `no answer within ${limit} s` };
   if (!output.ok) return { answered: false, why: output.stderr.trim().replace(/^.*: /, '') };
   const end = output.bytes.indexOf('\n');
   const size = Number(output.bytes.subarray(0, end).toString());
