@@ -8,6 +8,7 @@ import { encrypt } from '../../../lib/engine/secret/age/age-file.ts';
 import { onHost, stateSql } from '../../deploy/lab-host.ts';
 import { runPlaybook, runPlaybookIn, startPlaybookIn } from '../../deploy/playbook.ts';
 import { clientAddresses, type Seen, startLoad } from '../fleet-load.ts';
+import { putLabFirst } from '../lab-first.ts';
 import { measured } from '../measured.ts';
 
 // The larger lab: inventory/lab-fleet.yaml, four RPC servers behind two gateways.
@@ -33,7 +34,10 @@ const deploying = (...words: string[]) =>
   );
 
 /** The usual lab, whose passwords are in the encrypted file of an inventory of its own. */
+let letControllerBeFirst: () => void;
+
 beforeAll(async () => {
+  letControllerBeFirst = putLabFirst();
   const { exitCode, output } = await runPlaybook('deploy', '--inventory', 'lab-fleet', '--yes');
   expect(exitCode, output).toBe(0);
   ({ addresses, remove: removeAddresses } = await clientAddresses(100));
@@ -54,6 +58,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  letControllerBeFirst();
   await removeAddresses?.();
   // The lab goes on with the passwords that its databases have.
   for (const store of stores) {
