@@ -20,7 +20,6 @@ import {
   roomForSnapshot,
   snapshotDirectory,
 } from '../lib/node/snapshot/snapshot.ts';
-import { isOfStorage } from '../lib/node/variables/s3.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
@@ -40,8 +39,7 @@ export default role<Variables>('snapshot', async (context) => {
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ ...fetching(url, s3, keysOfArchives), path, connections, sha256 }),
   );
-  const signed = [archives.state, archives.prover].some(({ url }) => isOfStorage(url)) ? s3 : undefined;
-  const keys = keysUntil(signed, keysOfArchives, fetched);
+  const keys = keysUntil(s3, keysOfArchives, fetched, [archives.state.url, archives.prover.url]);
   const known = [archivesFit(archives, vars.snapshot), roomForSnapshot(archives, vars)];
   const steps = [
     directory(snapshotDirectory(vars)),

@@ -1,13 +1,18 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { $ } from 'zx';
+import { parseJson } from '../../lib/engine/text/parse-json.ts';
 import { proofOf } from '../../lib/node/testing/web-socket-server.ts';
 
 /** The address that one of the gateways of inventory/lab-fleet.yaml has. */
 const target = '172.30.77.20';
 const ports = { http: 8123, websocket: 8133, metrics: 9101 };
+const fleetAddress = `http://127.0.0.1:${ports.metrics}/fleet`;
+const containerOf = (gateway: string) => (gateway.endsWith('.22') ? 'rpc-lab-gw-2' : 'rpc-lab-gw-1');
 const quiet = $({ quiet: true, nothrow: true } as object);
 
 /** What clients have seen so far. */
@@ -217,19 +222,34 @@ function frame(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | bytes.length]), mask, bytes]);
 }
 
-/** Notes who serves, every 200 ms, by what a gateway says of itself. */
+/**
+ * Notes who serves, every 200 ms, by what a gateway says of itself. One command there asks all the
+ * time: a command for each question would take much of a processor.
+ */
 async function watch(gateway: string, seen: Seen, state: State): Promise<void> {
+  const asking = `while read -r -t 0.2; [ $? -gt 128 ]; do curl -s -m 3 ${fleetAddress}; echo; done`;
   while (state.running) {
-    const fleet = await fleetOf(gateway).catch(() => undefined);
-    if (fleet) {
-      seen.fewest = Math.min(seen.fewest, fleet.hosts.filter(({ serves }) => serves).length);
-      seen.mostDrained = Math.max(seen.mostDrained, fleet.hosts.filter(({ drained }) => drained).length);
-      for (const { host, serves, reason } of fleet.hosts) {
-        const why = `${gateway}: ${host}: ${reason}`;
-        if (!serves && !seen.out.has(why)) seen.out.set(why, Math.round(state.seconds()));
-      }
+    const child = spawn('docker', ['exec', '-i', containerOf(gateway), 'bash', '-c', asking], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    child.stdin.on('error', () => {});
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (!state.running) break;
+      const fleet = parseJson(line) as Fleet | undefined;
+      if (fleet) note(gateway, fleet, seen, state);
     }
-    await sleep(200);
+    child.stdin.end();
+    // The gateway may be away for a time.
+    if (state.running) await sleep(200);
+  }
+}
+
+function note(gateway: string, { hosts }: Fleet, seen: Seen, state: State): void {
+  seen.fewest = Math.min(seen.fewest, hosts.filter(({ serves }) => serves).length);
+  seen.mostDrained = Math.max(seen.mostDrained, hosts.filter(({ drained }) => drained).length);
+  for (const { host, serves, reason } of hosts) {
+    const why = `${gateway}: ${host}: ${reason}`;
+    if (!serves && !seen.out.has(why)) seen.out.set(why, Math.round(state.seconds()));
   }
 }
 
@@ -242,8 +262,6 @@ interface Fleet {
  * inventory.
  */
 export async function fleetOf(gateway: string): Promise<Fleet> {
-  const name = gateway.endsWith('.22') ? 'gw-2' : 'gw-1';
-  const { stdout } =
-    await quiet`docker exec rpc-lab-${name} curl -s -m 3 http://127.0.0.1:${ports.metrics}/fleet`;
+  const { stdout } = await quiet`docker exec ${containerOf(gateway)} curl -s -m 3 ${fleetAddress}`;
   return JSON.parse(stdout) as Fleet;
 }

@@ -274,7 +274,7 @@ class Run<V> {
       this.#emit({ type: 'locks-taken', seconds: taken.seconds });
       await this.#lookAgain(reachable);
     } else if (this.#locks.endedSince(this.#startedAt))
-      await Promise.all(reachable.map((host) => host.check(host.taskRuns)));
+      await mapWithForks(reachable, this.#options.forks, (host) => host.check(host.taskRuns));
   }
 
   /** After another run: facts, roles and checks, as at the beginning. */

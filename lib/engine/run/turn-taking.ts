@@ -9,6 +9,7 @@ import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener, Task } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
+import { mapWithForks } from './limit.ts';
 import { type Planned, plannedTasks } from './plan.ts';
 import type { Play, Playbook } from './playbook.ts';
 import { coveredBy, playHosts, turnsOf } from './prepare.ts';
@@ -72,8 +73,8 @@ export class TurnTaking<V> {
     const alone = this.#aloneWithoutTurns(play);
     if (!turns && (play.turns ? alone.size === 0 : play.serial === undefined)) return [hosts];
     if (moved)
-      await Promise.all(
-        hosts.map((host) => host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun)))),
+      await mapWithForks(hosts, options.forks, (host) =>
+        host.check(host.taskRuns.filter((taskRun) => isOf(play, taskRun))),
       );
     const total = [...playHosts(play, inventory)].filter((name) => options.hosts.has(name)).length;
     const split = (due: readonly HostRun[]) => [
@@ -108,7 +109,7 @@ export class TurnTaking<V> {
     for (const host of hosts)
       host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOf(play, taskRun)));
     await this.#reachDesks(turns);
-    const { serving, left } = await this.#standing(turns);
+    const { serving, left, well } = await this.#standing(turns);
     const { inventory } = this.#run;
     const covered =
       this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
@@ -123,8 +124,11 @@ export class TurnTaking<V> {
       const turn = order.findIndex((batch) => batch.includes(host));
       const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
       const taskRun = (kind: 'leave' | 'back') => this.#taskRun(kind, host, play, turns, note);
-      // One that a killed run left out may not be well before the last play of its turn.
-      const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
+      // One that a killed run left out may not be well before the last play of its turn. One that is
+      // serves before the others leave.
+      const comesBack = left.has(host.name)
+        ? well.has(host.name) || !this.#takesTurnsAfter(host, play)
+        : turn > 0;
       const back = comesBack ? [taskRun('back')] : [];
       const leave = turn > 0 ? [taskRun('leave')] : [];
       await host.check([...leave, ...back]);
@@ -151,15 +155,20 @@ export class TurnTaking<V> {
       .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
   }
 
-  /** The hosts that serve clients, and those that a killed run left out. */
+  /**
+   * The hosts that serve clients, those that a killed run left out, and those that all desks find
+   * well.
+   */
   async #standing(turns: Turns<V>) {
     const seen = await Promise.all(
       this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)),
     );
+    const found = seen.flatMap((each) => each ?? []);
     return {
       // A desk that cannot be reached may have clients for every host.
       serving: new Set(seen.flatMap((each) => each?.serving ?? 'unknown')),
-      left: new Set(seen.flatMap((each) => each?.left ?? [])),
+      left: new Set(found.flatMap(({ left }) => left)),
+      well: new Set(found[0]?.well.filter((name) => found.every(({ well }) => well.includes(name)))),
     };
   }
 

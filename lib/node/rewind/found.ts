@@ -86,8 +86,7 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
     return { ok: false, error };
   }
   // It is of this chain, and was taken when the database was as high as now.
-  const isKept =
-    snapshot !== undefined && snapshot.block >= Number(newest) && snapshot.hash === ofSnapshot;
+  const isKept = snapshot !== undefined && snapshot.block >= Number(newest) && snapshot.hash === ofSnapshot;
   return {
     ok: true,
     value: {

@@ -38,7 +38,10 @@ function wayBack(layer2: Layer2Rewind | undefined, { hosts, vars }: Deployment) 
       wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
     };
   }
-  return { was: 'none: no backup, and no physical snapshot of all that goes', wanted: 'the blocks are synchronized again' };
+  return {
+    was: 'none: no backup, and no physical snapshot of all that goes',
+    wanted: 'the blocks are synchronized again',
+  };
 }
 
 function layer2Differences(rewind: Layer2Rewind): readonly Difference[] {

@@ -17,9 +17,9 @@ const storage = {
 };
 
 /** What is said of the keys before and after two downloads. */
-async function said(downloads: readonly Verdict[], areThere: boolean) {
+async function said(downloads: readonly Verdict[], areThere: boolean, address = 's3://bucket/a') {
   const due = downloads.map((verdict) => task('it is downloaded', { check: async () => verdict }));
-  const { before, needing } = keysUntil(storage, '/run/keys', due);
+  const { before, needing } = keysUntil(storage, '/run/keys', due, ['http://files/a', address]);
   const host = fakeHost([], { stat: async () => (areThere ? rootsFile : undefined) });
   const all = await Promise.all([...before.slice(-1), ...needing.slice(-1)].map((each) => each.check(host)));
   return { verdicts: all.map(describeVerdict), change: all.at(-1) };
@@ -38,6 +38,10 @@ test('keys are removed after the downloads, and not put there again', async () =
   const left = await said([ok, ok], true);
   expect(left.verdicts).toEqual(['ok', '/run/keys is there']);
   expect(left.change).toMatchObject({ change: [{ command: 'rm -f /run/keys' }] });
+});
+
+test('no keys are put on a host that fetches nothing from the storage', async () => {
+  expect((await said([drift('absent')], false, 'file:///mnt/a')).verdicts).toEqual(['absent']);
 });
 
 test('a file on the host is read there: its size and its beginning, or why it cannot be read', async () => {

@@ -74,14 +74,16 @@ export function keysAreThere(storage: Storage, path: string): Resource[] {
  * The keys of a storage are on the host until what needs them is done, and not after that.
  *
  * @param needing what needs them, such as downloads
+ * @param addresses that are fetched; no keys are needed where none is of the storage
  * @returns what has to be before it, and what needs them with their removal after it
  */
 export function keysUntil(
   storage: Storage | undefined,
   path: string,
   needing: readonly Resource[],
+  addresses: readonly string[],
 ): { readonly before: Resource[]; readonly needing: readonly Resource[] } {
-  if (!storage) return { before: [], needing };
+  if (!storage || !addresses.some(isOfStorage)) return { before: [], needing };
   const done = {
     check: async (host: Reader): Promise<Verdict> => {
       const verdicts = await Promise.all(needing.map((each) => each.check(host)));

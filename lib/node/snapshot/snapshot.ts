@@ -76,7 +76,8 @@ export function archivesFit({ state, prover }: Archives, { date, s3 }: Variables
 }
 
 const noCurl = 'no curl';
-const whichArchives = 'correct snapshot.state, snapshot.prover and snapshot.date in the inventory, or its snapshot.manifest and snapshot.from';
+const whichArchives =
+  'correct snapshot.state, snapshot.prover and snapshot.date in the inventory, or its snapshot.manifest and snapshot.from';
 
 function judge(problems: readonly string[]): Verdict {
   return problems.length === 0 ? ok : drift(problems.join('; '));

@@ -33,9 +33,9 @@ const deploying = (...words: string[]) =>
     ...['--inventory', inventory, '--yes', '--set', 'gateway.drain_seconds=3', ...words],
   );
 
-/** The usual lab, whose passwords are in the encrypted file of an inventory of its own. */
 let letControllerBeFirst: () => void;
 
+/** The usual lab, whose passwords are in the encrypted file of an inventory of its own. */
 beforeAll(async () => {
   letControllerBeFirst = putLabFirst();
   const { exitCode, output } = await runPlaybook('deploy', '--inventory', 'lab-fleet', '--yes');
