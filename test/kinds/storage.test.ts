@@ -85,7 +85,7 @@ test('an archive comes from a storage, by keys in memory', async () => {
   const storage = server.storage();
   const source = fetching('s3://snapshots/archive', storage, keysOfArchives);
   const archive = download({ ...source, path: '/srv/archive', connections: 4, sha256: sum });
-  const keys = keysUntil(storage, keysOfArchives, [archive]);
+  const keys = keysUntil(storage, keysOfArchives, [archive], ['s3://snapshots/archive']);
   await run([packages('curl'), ...keys.before]);
   expect((await host.$`stat -c '%a %U' ${keysOfArchives}`).text()).toBe('600 root');
   await run(keys.needing);

@@ -74,6 +74,6 @@ test('downloaded archives that pg_restore cannot read, or that hold something el
   await expect(applyDrift(host, archivesHoldTheirTables(archives))).rejects.toMatchObject({
     message:
       'snapshot archives hold their tables: /data/snapshot/testnet_state_db.sql.tar.gz: pg_restore: error: input file does not appear to be a valid archive; /data/snapshot/testnet_prover_db.sql.tar.gz holds no table state.nodes',
-    hint: 'correct snapshot.state, snapshot.prover and snapshot.date in the inventory',
+    hint: 'correct snapshot.state, snapshot.prover and snapshot.date in the inventory, or its snapshot.manifest and snapshot.from',
   });
 });
