@@ -201,6 +201,10 @@ local function enact(host)
   host.serving = not host.fault and not host.drained and (was or host.good >= good_rounds)
   -- A turn ends when its host serves again, or fails: those that wait for its end find the host.
   local in_turn = host.drained == turn_reason or (host.in_turn and not host.drained and not host.serving and not host.fault)
+  -- Its second turn is of another run, which takes each host out again.
+  if in_turn and not host.in_turn and host.renewed then
+    for _, each_host in ipairs(hosts) do each_host.renewed = nil end
+  end
   if host.in_turn and not in_turn and not host.drained then host.renewed = now() end
   host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil

@@ -283,6 +283,14 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       await until(async () => !(await isIn('rpc-3')), 'rpc-3 is out');
       expect(await Promise.all(clients.map(open))).toEqual(clients.map(() => [101, 'rpc-2']));
       await gateway.undrain('rpc-3');
+      await until(() => isIn('rpc-3'), 'rpc-3 is back');
+      // The turns of the next run begin: rpc-3 has its own again, too.
+      await gateway.drain('rpc-2', turn);
+      await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out again');
+      const again = clients.map(open);
+      await sleep(1000);
+      await gateway.undrain('rpc-2');
+      expect(await Promise.all(again)).toEqual(clients.map(() => [101, 'rpc-2']));
     });
 
     test('they wait until the host serves again, where it was faulty during its turn', async () => {
