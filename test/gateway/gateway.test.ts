@@ -286,7 +286,11 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       await until(() => isIn('rpc-3'), 'rpc-3 is back');
       // The turns of the next run begin: rpc-3 has its own again, too.
       await gateway.drain('rpc-2', turn);
-      await until(async () => !(await isIn('rpc-2')), 'rpc-2 is out again');
+      const isLeft = async () =>
+        (await gateway.fleet()).hosts.some(
+          ({ host, serves, sessions }) => host === 'rpc-2' && !serves && sessions === 0,
+        );
+      await until(isLeft, 'rpc-2 is out again, without clients', 40);
       const again = clients.map(open);
       await sleep(1000);
       await gateway.undrain('rpc-2');

@@ -76,6 +76,8 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
       });
       const websocket = createServer().on('upgrade', (request, socket) => {
+        // As the node does: Node.js keeps a half of such a connection open.
+        socket.on('end', () => socket.end());
         host.seen.push(headOf(request));
         if (agreesToWebSocket(request, socket, { 'x-host': name })) serveMessages(host, request, socket);
       });
