@@ -12,6 +12,7 @@ const fileName = 'for-a-while';
  * Notes that this process takes the lab of this project down at its end.
  *
  * @param {string} [stateOfLab] the `.lab` directory of the project
+ * @returns {Promise<() => Promise<void>>} ends that, where the lab is down or was never up
  */
 export async function noteForAWhile(stateOfLab = stateDirectory) {
   await mkdir(stateOfLab, { recursive: true });
@@ -22,6 +23,12 @@ export async function noteForAWhile(stateOfLab = stateDirectory) {
   holder.unref();
   const sockets = /** @type {import('node:net').Socket[]} */ ([holder.stdin, holder.stdout]);
   for (const socket of sockets) socket.unref();
+  return async () => {
+    holder.ref();
+    const ended = once(holder, 'exit');
+    holder.stdin.end();
+    await ended;
+  };
 }
 
 /**

@@ -11,7 +11,7 @@ import { projectRoot } from './layout.mjs';
  *
  * @template T
  * @param {() => Promise<T>} work
- * @param {{ exists: () => Promise<boolean>, note: () => Promise<void>, down: () => Promise<void> }} [lab]
+ * @param {{ exists: () => Promise<boolean>, note: () => Promise<() => Promise<void>>, down: () => Promise<void> }} [lab]
  * default: the lab of this machine; its images are kept
  * @returns {Promise<T>} the result of the work
  */
@@ -24,11 +24,12 @@ export async function withLabForAWhile(
   },
 ) {
   const stays = await exists();
-  if (!stays) await note();
+  const end = stays ? undefined : await note();
   try {
     return await work();
   } finally {
-    if (!stays && (await exists())) await down();
+    if (end && (await exists())) await down();
+    await end?.();
   }
 }
 

@@ -15,18 +15,21 @@ async function around(before: boolean, after: boolean, fails = false) {
   };
   const result = await withLabForAWhile(work, {
     exists: async () => up,
-    note: async () => void done.push('noted'),
+    note: async () => {
+      done.push('noted');
+      return async () => void done.push('note ended');
+    },
     down: async () => void done.push('down'),
   }).catch((error: Error) => error.message);
   return [...done, result];
 }
 
 test('a lab that the work started is taken down after it, also when the work fails', async () => {
-  expect(await around(false, true)).toEqual(['noted', 'work', 'down', 7]);
-  expect(await around(false, true, true)).toEqual(['noted', 'work', 'down', 'a test failed']);
+  expect(await around(false, true)).toEqual(['noted', 'work', 'down', 'note ended', 7]);
+  expect(await around(false, true, true)).toEqual(['noted', 'work', 'down', 'note ended', 'a test failed']);
 });
 
 test('a lab that was there before stays, and where none was started nothing is taken down', async () => {
   expect(await around(true, true)).toEqual(['work', 7]);
-  expect(await around(false, false)).toEqual(['noted', 'work', 7]);
+  expect(await around(false, false)).toEqual(['noted', 'work', 'note ended', 7]);
 });

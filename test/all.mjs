@@ -58,8 +58,9 @@ const parts = () =>
 await withLabForAWhile(async () => {
   runs.push(...(await Promise.all([deployments(), others(), ...parts()])));
 });
+const again = filesToRepeat();
 // On a lab of its own: the last deployment leaves one that no other begins with.
-await withLabForAWhile(repeatAlone);
+if (again.length > 0) await withLabForAWhile(() => repeatAlone(again));
 // Again at the end, where they are found at once.
 for (const { text } of runs.flatMap(({ failures }) => failures)) console.log(text);
 const sum = (/** @type {'passed' | 'failed'} */ which) =>
@@ -68,14 +69,22 @@ console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;
 
 /**
- * Runs files with a failure once more, with nothing beside them: on a busy machine a test may wait
- * too short. A file that passes now counts as passed, and is named. Many such files are no accident:
- * they are not repeated.
+ * Files with a failure. Many are no accident: they are not repeated. Nor is anything where a failure
+ * is of no file.
  */
-async function repeatAlone() {
+function filesToRepeat() {
   const failures = runs.flatMap((counts) => counts.failures);
   const files = [...new Set(failures.flatMap(({ file }) => file ?? []))];
-  if (files.length === 0 || files.length > 6 || failures.some(({ file }) => file === undefined)) return;
+  return files.length > 6 || failures.some(({ file }) => file === undefined) ? [] : files;
+}
+
+/**
+ * Runs files once more, with nothing beside them: on a busy machine a test may wait too short. A
+ * file that passes now counts as passed, and is named.
+ *
+ * @param {readonly string[]} files
+ */
+async function repeatAlone(files) {
   console.log(`Once more, alone: ${files.join(' ')}`);
   const projects = ['unit', 'programs', 'playbooks', 'services', 'parts', 'lab'];
   const again = await vitest('npx vitest', projects, show, files);

@@ -202,7 +202,7 @@ local function enact(host)
   -- A turn ends when its host serves again, or fails: those that wait for its end find the host.
   local in_turn = host.drained == turn_reason or (host.in_turn and not host.drained and not host.serving and not host.fault)
   -- Its second turn is of another run, which takes each host out again.
-  if in_turn and not host.in_turn and host.renewed then
+  if in_turn and not host.in_turn and host.renewed and is_for(host, false) then
     for _, each_host in ipairs(hosts) do each_host.renewed = nil end
   end
   if host.in_turn and not in_turn and not host.drained then host.renewed = now() end

@@ -233,11 +233,14 @@ async function watch(gateway: string, seen: Seen, state: State): Promise<void> {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     child.stdin.on('error', () => {});
+    // A gateway that hangs prints nothing.
+    const stopping = setInterval(() => state.running || child.kill(), 1000);
     for await (const line of createInterface({ input: child.stdout })) {
       if (!state.running) break;
       const fleet = parseJson(line) as Fleet | undefined;
       if (fleet) note(gateway, fleet, seen, state);
     }
+    clearInterval(stopping);
     child.stdin.end();
     // The gateway may be away for a time.
     if (state.running) await sleep(200);

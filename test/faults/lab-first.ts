@@ -1,12 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 
 /**
  * The weight of all containers of Docker together, beside each single process of this machine: of
  * the first and the second version of control groups. Both defaults are those of one process.
  */
 const weights = [
-  ['/sys/fs/cgroup/cpu/docker/cpu.shares', '65536'],
-  ['/sys/fs/cgroup/docker/cpu.weight', '6400'],
+  { path: '/sys/fs/cgroup/cpu/docker/cpu.shares', usual: '1024', first: '65536' },
+  { path: '/sys/fs/cgroup/docker/cpu.weight', usual: '100', first: '6400' },
 ] as const;
 
 /**
@@ -14,12 +14,11 @@ const weights = [
  * each other the servers share them evenly.
  *
  * @returns undoes it
+ * @throws Error where Docker has no such group of its own
  */
 export function putLabFirst(): () => void {
-  const there = weights.filter(([path]) => existsSync(path));
-  const before = there.map(([path]) => [path, readFileSync(path, 'utf8')] as const);
-  for (const [path, weight] of there) writeFileSync(path, weight);
-  return () => {
-    for (const [path, weight] of before) writeFileSync(path, weight);
-  };
+  const there = weights.find(({ path }) => existsSync(path));
+  if (!there) throw new Error(`no control group of Docker at ${weights.map(({ path }) => path).join(', ')}`);
+  writeFileSync(there.path, there.first);
+  return () => writeFileSync(there.path, there.usual);
 }

@@ -63,17 +63,13 @@ export interface Turns<V> {
    */
   disturbs(effect: string): boolean;
   /**
-   * Which hosts get clients from here now, which of those that get none are in a turn that a run
-   * has not finished, and which would get clients after their turn.
+   * Which hosts get clients from here now, and which of those that get none are in a turn that a
+   * run has not finished.
    */
   look(
     reader: Reader,
     at: InventoryHost<V>,
-  ): Promise<{
-    readonly serving: readonly string[];
-    readonly left: readonly string[];
-    readonly well: readonly string[];
-  }>;
+  ): Promise<{ readonly serving: readonly string[]; readonly left: readonly string[] }>;
   /** It gets no new clients, and those that it has are gone. */
   leave(host: string, at: InventoryHost<V>): Resource;
   /** It is well, and gets clients again. */

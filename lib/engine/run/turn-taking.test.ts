@@ -87,7 +87,6 @@ class World {
       look: async (_, at) => ({
         serving: this.serving(at.name),
         left: [...out(at)].filter(([, why]) => why === 'turn').map(([name]) => name),
-        well: this.inventory.map(({ name }) => name).filter((name) => !this.ill.has(name)),
       }),
       leave: (name, at) =>
         step(
@@ -400,29 +399,6 @@ test('a host that a killed run left out between two plays comes back in the last
   expect(code).toBe(0);
   expect(outcomes.filter((line) => line.includes('comes back'))).toEqual(['rpc-2 rpc-2 comes back changed']);
   expect(world.log).toEqual(['gw-1: rpc-2 comes back', 'gw-2: rpc-2 comes back']);
-});
-
-test('a host that a killed run left out and that is well comes back before others leave', async () => {
-  const world = new World(['rpc-1']);
-  for (const out of world.out.values()) out.set('rpc-2', 'turn');
-  const later = task('later', { check: async () => ok });
-  const plays = [
-    world.play(),
-    play<object>('later', {
-      hosts: 'rpc',
-      roles: [role<object>('later', () => [later])],
-      serial: 1,
-      turns: world.turns(),
-    }),
-  ];
-  const { code } = await world.run({ plays });
-  expect(code).toBe(0);
-  expect(world.log.slice(0, 3)).toEqual([
-    'gw-1: rpc-2 comes back',
-    'gw-2: rpc-2 comes back',
-    'gw-1: rpc-1 leaves',
-  ]);
-  expect(world.fewest).toBe(3);
 });
 
 test('a host that is not well after its changes stays out, and the run ends', async () => {

@@ -109,7 +109,7 @@ export class TurnTaking<V> {
     for (const host of hosts)
       host.taskRuns = host.taskRuns.filter((taskRun) => !(taskRun.turn && isOf(play, taskRun)));
     await this.#reachDesks(turns);
-    const { serving, left, well } = await this.#standing(turns);
+    const { serving, left } = await this.#standing(turns);
     const { inventory } = this.#run;
     const covered =
       this.#desks.length > 0 ? hosts.filter(({ name }) => coveredBy(turns, inventory).has(name)) : [];
@@ -124,11 +124,8 @@ export class TurnTaking<V> {
       const turn = order.findIndex((batch) => batch.includes(host));
       const note = turn > 0 ? `turn ${turn} of ${order.length - 1}` : '';
       const taskRun = (kind: 'leave' | 'back') => this.#taskRun(kind, host, play, turns, note);
-      // One that a killed run left out may not be well before the last play of its turn. One that is
-      // serves before the others leave.
-      const comesBack = left.has(host.name)
-        ? well.has(host.name) || !this.#takesTurnsAfter(host, play)
-        : turn > 0;
+      // One that a killed run left out may not be well before the last play of its turn.
+      const comesBack = left.has(host.name) ? !this.#takesTurnsAfter(host, play) : turn > 0;
       const back = comesBack ? [taskRun('back')] : [];
       const leave = turn > 0 ? [taskRun('leave')] : [];
       await host.check([...leave, ...back]);
@@ -155,20 +152,15 @@ export class TurnTaking<V> {
       .filter(({ at, session }) => session || !options.assumedStopped?.has(at.name));
   }
 
-  /**
-   * The hosts that serve clients, those that a killed run left out, and those that all desks find
-   * well.
-   */
+  /** The hosts that serve clients, and those that a killed run left out. */
   async #standing(turns: Turns<V>) {
     const seen = await Promise.all(
       this.#desks.map(({ at, session }) => session && turns.look(session.reader, at)),
     );
-    const found = seen.flatMap((each) => each ?? []);
     return {
       // A desk that cannot be reached may have clients for every host.
       serving: new Set(seen.flatMap((each) => each?.serving ?? 'unknown')),
-      left: new Set(found.flatMap(({ left }) => left)),
-      well: new Set(found[0]?.well.filter((name) => found.every(({ well }) => well.includes(name)))),
+      left: new Set(seen.flatMap((each) => each?.left ?? [])),
     };
   }
 

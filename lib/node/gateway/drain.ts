@@ -224,13 +224,8 @@ const gatewayTurns: Turns<Variables> = {
       readFleet(reader, vars.gateway.metrics),
       reader.$`grep -lxs ${turnReason} ${drainedFolder}/*`,
     ]);
-    const hosts = fleet.ok ? fleet.value.hosts : [];
-    const namesOf = (which: readonly FleetHost[]) => which.map(({ host }) => host);
-    return {
-      serving: namesOf(hosts.filter(({ serves }) => serves)),
-      left: marked.lines().map((path) => path.slice(drainedFolder.length + 1)),
-      well: namesOf(hosts.filter(({ fit }) => fit)),
-    };
+    const serving = fleet.ok ? fleet.value.hosts.filter(({ serves }) => serves).map(({ host }) => host) : [];
+    return { serving, left: marked.lines().map((path) => path.slice(drainedFolder.length + 1)) };
   },
 
   leave: (name, { vars }) => drained(`${name} leaves the gateways`, name, turnReason, vars.gateway),

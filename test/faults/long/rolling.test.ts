@@ -18,8 +18,8 @@ const deploy = ['--inventory', 'lab-fleet', '--yes', '--set', 'gateway.drain_sec
 const quiet = $({ quiet: true, nothrow: true } as object);
 const outside = (what: string) => quiet`curl -sS -f -X POST http://172.30.77.10:8090/control/${what}`;
 let addresses: string[];
-let removeAddresses: () => Promise<void>;
-let letControllerBeFirst: () => void;
+let removeAddresses: (() => Promise<void>) | undefined;
+let letControllerBeFirst: (() => void) | undefined;
 let limit = 5000;
 
 /** A setting that json-rpc reads at its start. */
@@ -70,8 +70,8 @@ beforeAll(async () => {
   letControllerBeFirst = putLabFirst();
 });
 afterAll(() => {
-  letControllerBeFirst();
-  return removeAddresses();
+  letControllerBeFirst?.();
+  return removeAddresses?.();
 });
 afterEach(allServe);
 
