@@ -92,8 +92,10 @@ test('addresses outside that do not answer are reported with their variable', as
     'layer 1 answers':
       /^check network\.l1_rpc_url and network\.chain_id in the inventory: the node ends at its start when layer 1 does not/,
     'genesis file can be downloaded': /^check network\.genesis\.url in the inventory$/,
-    'state snapshot can be downloaded': /^check snapshot\.state\.url in the inventory$/,
-    'prover snapshot can be downloaded': /^check snapshot\.prover\.url in the inventory$/,
+    'state snapshot can be downloaded':
+      /^check snapshot\.state\.url in the inventory, or with a manifest snapshot\.from$/,
+    'prover snapshot can be downloaded':
+      /^check snapshot\.prover\.url in the inventory, or with a manifest snapshot\.from$/,
     'source repository of the node answers':
       /^check snapshot\.source\.repository .*, or set snapshot\.restore_with: image$/,
   };
