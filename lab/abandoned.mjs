@@ -24,6 +24,7 @@ export async function noteForAWhile(stateOfLab = stateDirectory) {
   const sockets = /** @type {import('node:net').Socket[]} */ ([holder.stdin, holder.stdout]);
   for (const socket of sockets) socket.unref();
   return async () => {
+    if (holder.exitCode !== null || holder.signalCode !== null) return;
     holder.ref();
     const ended = once(holder, 'exit');
     holder.stdin.end();
