@@ -174,8 +174,8 @@ fetch() {
       # A file of this host has no status, and curl takes an error of a share for its end.
       0*:37) echo "$f_name cannot be read: it is not there, or root may not read it" >&2; return 1 ;;
       0*:0 | 0*:36)
-        size=$(stat -L -c %s "${f_url#file://}" 2>/dev/null)
-        if [ -n "$size" ] && [ "$size" -lt $((f_begin + f_wanted)) ]; then echo "$f_name has $size bytes, and has to have more" >&2; return 4; fi ;;
+        f_size=$(stat -L -c %s "${f_url#file://}" 2>/dev/null)
+        if [ -n "$f_size" ] && [ "$f_size" -lt $((f_begin + f_wanted)) ]; then echo "$f_name has $f_size bytes, and has to have more" >&2; return 4; fi ;;
       2*:0) if [ "$fetched" -lt "$f_wanted" ]; then echo "$f_name ends after $((f_first + got)) bytes, and has to have more" >&2; return 4; fi ;;
     esac
     if [ -n "$f_wanted" ] && [ "$fetched" -ge "$f_wanted" ]; then return 0; fi

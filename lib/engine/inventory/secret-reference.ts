@@ -20,8 +20,8 @@ export const secretReferencePattern =
 export const secretReferenceRule =
   'must be a reference, env:NAME, file:PATH, secret:NAME or cmd:COMMAND: a secret is never in an inventory';
 /**
- * A reference within a text: `https://l1.example/{{ secret:l1_key }}`. Alertmanager's templates are
- * within braces, too, and are none.
+ * A reference within a text: `https://l1.example/{{ secret:l1_key }}`. Alertmanager's templates have
+ * such braces, too, but no kind of reference in them.
  */
 export const referenceWithin = /\{\{\s*((?:env|file|cmd|secret):[^{}]*?)\s*\}\}/g;
 /** A reference, or a text with some in it. */

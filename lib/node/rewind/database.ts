@@ -68,11 +68,8 @@ function mayBeRewound(context: Context<Variables>): Resource {
         host,
         context,
         async (rewind) => {
-          const [judgement, back] = await Promise.all([
-            judgedNow(host, rewind, context),
-            snapshotIsThere(host, rewind, context),
-          ]);
-          return judgement.is === 'ok' ? back : judgement;
+          const judgement = await judgedNow(host, rewind, context);
+          return judgement.is === 'ok' ? snapshotIsThere(host, rewind, context) : judgement;
         },
         drift,
       ),

@@ -2,7 +2,7 @@ import type { Reader } from '../../engine/host/host.ts';
 import type { Answer } from '../chain/chain.ts';
 import { finalityDepth } from '../chain/layer1-history.ts';
 import { stateDatabase } from '../databases/databases.ts';
-import type { Variables } from '../variables/variables.ts';
+import type { PhysicalSnapshot, Variables } from '../variables/variables.ts';
 import { layer1Chains, layer2Chains } from './chains.ts';
 import { findParting, type Numbered, type Parting } from './newest-common.ts';
 
@@ -18,8 +18,8 @@ export interface Layer2Rewind extends Parting {
   /** When the first wrong block was made, and when the synchronizer wrote it. */
   readonly made: number;
   readonly written: number;
-  /** Whether the physical snapshot of the inventory has all that goes. */
-  readonly isKept: boolean;
+  /** The physical snapshot of the inventory, if it has all that goes. */
+  readonly kept: PhysicalSnapshot | undefined;
 }
 
 /** What goes of layer 1. */
@@ -67,13 +67,13 @@ const nothing = { ok: true, value: undefined } as const;
 
 async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promise<Answer<Layer2Rewind>> {
   const { block } = parting.wrong;
-  const snapshot = vars.snapshot.physical?.manifest;
+  const { physical } = vars.snapshot;
   const answer = await host.sql(
     stateDatabase(vars),
     `select w.batch_num, extract(epoch from w.received_at), extract(epoch from w.created_at), l.block_num, l.block_hash,
        (select max(block_num) from state.l2block), (select max(batch_num) from state.batch),
        (select count(*) from state.virtual_batch v where v.batch_num >= w.batch_num),
-       (select block_hash from state.l2block where block_num = ${snapshot?.block ?? null})
+       (select block_hash from state.l2block where block_num = ${physical?.manifest.block ?? null})
      from state.l2block w left join lateral (select block_num, block_hash from state.l2block
        where block_num < w.block_num and batch_num < w.batch_num order by block_num desc limit 1) l on true
      where w.block_num = ${block}`,
@@ -86,7 +86,8 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
     return { ok: false, error };
   }
   // It is of this chain, and was taken when the database was as high as now.
-  const isKept = snapshot !== undefined && snapshot.block >= Number(newest) && snapshot.hash === ofSnapshot;
+  const hasAll =
+    physical && physical.manifest.block >= Number(newest) && physical.manifest.hash === ofSnapshot;
   return {
     ok: true,
     value: {
@@ -98,7 +99,7 @@ async function layer2Of(host: Reader, vars: Variables, parting: Parting): Promis
       virtual: Number(virtual),
       made: Number(made),
       written: Number(written),
-      isKept,
+      kept: hasAll ? physical : undefined,
     },
   };
 }

@@ -17,7 +17,7 @@ const layer2 = {
   virtual: 0,
   made,
   written: made + 2,
-  isKept: false,
+  kept: undefined,
 };
 const layer1 = {
   common: 102,
@@ -30,7 +30,7 @@ const layer1 = {
 const found: Rewind = { layer2, layer1: undefined };
 
 async function deployment(to?: string, hasBackup = false) {
-  const { hosts, vars } = await contextOf({
+  const { hosts } = await contextOf({
     changes: hasBackup
       ? [
           [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
@@ -38,7 +38,7 @@ async function deployment(to?: string, hasBackup = false) {
         ]
       : [],
   });
-  return { hosts, vars, given: to === undefined ? {} : { to } };
+  return { hosts, given: to === undefined ? {} : { to } };
 }
 
 const judged = async (rewind: Rewind, to?: string, hasBackup = false, age = 60) => {

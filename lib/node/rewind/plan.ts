@@ -11,19 +11,19 @@ import type { Layer1Rewind, Layer2Rewind, Rewind } from './found.ts';
 /** A rewind by more has to be asked for by the number of its block. Seconds. */
 const longestUnasked = 24 * 3600;
 
-type Deployment = Pick<Context<Variables>, 'hosts' | 'given' | 'vars'>;
+type Deployment = Pick<Context<Variables>, 'hosts' | 'given'>;
 
 /** What a rewind takes away, where it ends, and how it is undone. */
-export function differencesOf(rewind: Rewind, deployment: Deployment): readonly Difference[] {
+export function differencesOf(rewind: Rewind, { hosts }: Deployment): readonly Difference[] {
   const { layer1, layer2 } = rewind;
   return [
     ...(layer2 ? layer2Differences(layer2) : []),
     ...(layer1 ? layer1Differences(layer1) : []),
-    { what: 'the way back', ...wayBack(layer2, deployment) },
+    { what: 'the way back', ...wayBack(layer2?.kept, hosts) },
   ];
 }
 
-function wayBack(layer2: Layer2Rewind | undefined, { hosts, vars }: Deployment) {
+function wayBack(kept: Layer2Rewind['kept'], hosts: Deployment['hosts']) {
   const backup = backupHost(hosts);
   if (backup) {
     return {
@@ -31,10 +31,9 @@ function wayBack(layer2: Layer2Rewind | undefined, { hosts, vars }: Deployment) 
       wanted: 'recover.mjs --to-time, with a time before this run',
     };
   }
-  const { physical } = vars.snapshot;
-  if (physical && layer2?.isKept) {
+  if (kept) {
     return {
-      was: `the physical snapshot of ${physical.manifest.date}`,
+      was: `the physical snapshot of ${kept.manifest.date}`,
       wanted: 'deploy.mjs, with the data directory set aside (docs/rewind.md)',
     };
   }
@@ -88,11 +87,7 @@ function layer1Keys(hosts: Deployment['hosts']): string {
  *
  * @param now seconds since 1970
  */
-export function judgeRewind(
-  { layer1, layer2 }: Rewind,
-  { hosts, given }: Omit<Deployment, 'vars'>,
-  now: number,
-): Verdict {
+export function judgeRewind({ layer1, layer2 }: Rewind, { hosts, given }: Deployment, now: number): Verdict {
   const to = layer2?.left.block ?? layer1?.common ?? 0;
   const typed = `look at what goes, and type its number: --to ${to}`;
   if (layer1?.forced !== undefined && layer1.forced < (layer2?.firstBatch ?? Number.POSITIVE_INFINITY))
@@ -104,7 +99,7 @@ export function judgeRewind(
     if (Number(given.to) === to) return ok;
     return refused(`--to ${given.to} is not the block at which the rewind ends: that is ${to}`, typed);
   }
-  if (backupHost(hosts) === undefined && !layer2?.isKept)
+  if (backupHost(hosts) === undefined && !layer2?.kept)
     return refused(
       `the rewind to block ${to} has no way back: the inventory has no host in group backup, and no physical snapshot of all that goes`,
       typed,

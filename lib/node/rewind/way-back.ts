@@ -35,17 +35,16 @@ export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
 }
 
 /**
- * Before anything stops: the physical snapshot can be downloaded where it alone brings back what
- * goes. A rewind to a typed block needs no way back, and is told.
+ * Before anything stops: the physical snapshot can be downloaded, where it alone brings back what
+ * goes. A rewind to a typed block needs no way back: there, what is wrong is a note.
  */
 export async function snapshotIsThere(
   host: Reader,
   { layer2 }: Rewind,
   { hosts, vars, given }: Context<Variables>,
 ): Promise<Verdict> {
-  const { physical, s3 } = vars.snapshot;
-  if (!physical || !layer2?.isKept || backupHost(hosts)) return ok;
-  const problems = await wrongPieces(host, physical, s3);
+  if (!layer2?.kept || backupHost(hosts)) return ok;
+  const problems = await wrongPieces(host, layer2.kept, vars.snapshot.s3);
   if (problems === '') return ok;
   if (given.to !== undefined) return { is: 'ok', note: `the physical snapshot is no way back: ${problems}` };
   return refused(

@@ -109,7 +109,10 @@ function footer({ given, date, load }: Measured): string {
 /** Decimal bytes; a link gives 94 of 100 of its bits to the content. */
 const links = [1e9, 10e9].map((bits) => ({ bits, bytes: (bits / 8) * 0.94 }));
 
-/** A smaller run measures above all the start of a server, of which a larger one has no more. Bytes: `--size 12` makes 11.7 GB. */
+/**
+ * A smaller run measures above all the start of a server, of which a larger one has no more. Bytes:
+ * `--size 12` makes 11.7 GB.
+ */
 const smallestForComputing = 11e9;
 
 /** Computed from the largest size: the slower of the link and of what was measured. */

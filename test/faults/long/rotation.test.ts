@@ -100,6 +100,7 @@ test('all passwords are rotated under load: no request fails, one server is out 
   }
   first.child.kill('SIGKILL');
   await first.ended;
+  expect(load.seen.fewest, JSON.stringify([...load.seen.out])).toBe(3);
   const status = await runPlaybookIn(passphrase, 'status', '--inventory', inventory);
   expect(status.output).toContain('a rotation of passwords is half done');
   const limited = await deploying('--limit', 'rpc-1').ended;
