@@ -119,9 +119,8 @@ async function inTurn(steps) {
 }
 
 /**
- * @typedef {{ file?: string, text: string }} Failure `file`: of the tests, if it may be repeated;
- * `text`: the test's name and message
- * @typedef {{ passed: number, failures: Failure[] }} Counts
+ * @typedef {import('./report.mjs').Failure} Failure
+ * @typedef {import('./report.mjs').Counts} Counts
  */
 
 /**
@@ -134,30 +133,11 @@ async function inTurn(steps) {
 async function vitest(command, projects, run, words = []) {
   const report = join(tmpdir(), `rpc-playbooks-tests-${process.pid}-${randomUUID()}.json`);
   const chosen = projects.map((project) => `--project=${project}`);
-  const { ok } =
-    await run`${command.split(' ')} run ${chosen} ${words} --reporter=default --reporter=json --outputFile=${report}`;
+  const vitestWords = `env TEST_REPORT=${report} ${command} run`.split(' ');
+  const { ok } = await run`${vitestWords} ${chosen} ${words} --reporter=default --reporter=./test/report.mjs`;
   // Without network this Node cannot be fetched, and there is no report.
-  const nothing = '{ "numPassedTests": 0, "testResults": [] }';
-  const { numPassedTests, testResults } = JSON.parse(await readFile(report, 'utf8').catch(() => nothing));
+  const counts = JSON.parse(await readFile(report, 'utf8').catch(() => '{ "passed": 0, "failures": [] }'));
   await rm(report, { force: true });
-  const failures = testResults.flatMap(failuresOf);
-  if (!ok && failures.length === 0) failures.push({ text: `FAIL ${command}` });
-  return { passed: numPassedTests, failures };
-}
-
-/**
- * The failed tests of a file, each with the first lines of its message.
- *
- * @param {{ name: string, status: string, message: string, assertionResults: { fullName: string,
- * status: string,
- *   failureMessages: string[] }[] }} file
- * @returns {Failure[]}
- */
-function failuresOf({ name, status, message, assertionResults }) {
-  const failed = assertionResults.filter((result) => result.status === 'failed');
-  if (status === 'failed' && failed.length === 0) return [{ file: name, text: `FAIL ${name}\n${message}` }];
-  return failed.map(({ fullName, failureMessages }) => ({
-    file: name,
-    text: [`FAIL ${name}: ${fullName}`, ...failureMessages.join('\n').split('\n').slice(0, 40)].join('\n'),
-  }));
+  if (!ok && counts.failures.length === 0) counts.failures.push({ text: `FAIL ${command}` });
+  return counts;
 }

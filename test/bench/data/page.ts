@@ -61,11 +61,15 @@ ${rows.join('\n')}
 function costs({ sizes }: Measured): string {
   const rows = sizes.map(({ database, rounds }) => {
     const own = rounds.map(({ snapshot }) => snapshot);
-    const cells = [
+    const processorOf = (way: keyof Round) =>
       spread(
-        own.map(({ processorSeconds }) => processorSeconds),
+        rounds.map((round) => round[way].processorSeconds),
         seconds,
-      ),
+      );
+    const cells = [
+      processorOf('curl'),
+      processorOf('zstd'),
+      processorOf('snapshot'),
       spread(
         own.map(({ processorSeconds }) => processorSeconds / (database / 1e9)),
         times,
@@ -80,8 +84,8 @@ function costs({ sizes }: Measured): string {
   return `
 ## What unpacking takes
 
-| GB | processor, s | processor for each GB, s | most memory, MB |
-|---|---|---|---|
+| GB | processor of curl, s | of zstd, s | of the snapshot, s | of the snapshot for each GB, s | most memory, MB |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
 `;
 }
