@@ -17,8 +17,9 @@ in_copy() { docker exec -i "$container" "$@"; }
 copy_sql() {
   user=$1 database=$2
   shift 2
-  in_copy psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=1 --set=VERBOSITY=terse --host=/copy/run \
-    --username="$user" --dbname="$database" --set=state_user="$STATE_USER" --set=prover_user="$PROVER_USER" "$@"
+  # As an option, a name with = would be read as a list of settings.
+  in_copy env PGDATABASE="$database" psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=1 --set=VERBOSITY=terse \
+    --host=/copy/run --username="$user" --set=state_user="$STATE_USER" --set=prover_user="$PROVER_USER" "$@"
 }
 
 # Starts the server of the copy on a socket alone, with the configuration of a new server of its image, and replays its log. With the argument
@@ -73,11 +74,16 @@ SQL
     --set=state_database="$STATE_DATABASE" --set=prover_database="$PROVER_DATABASE" <<'SQL' || fail 'the copy cannot be given the names of the inventory'
 select format('drop role %I', rolname) from pg_roles where oid >= 16384 and oid <> :prover_role and rolname <> current_user \gexec
 delete from pg_db_role_setting;
--- By way of names that nobody has: those of the source may be swapped.
-select format('alter role %I rename to rpc_node_moved', rolname) from pg_roles where oid = :prover_role and rolname <> :'prover_user' \gexec
+-- By way of names that nobody has: those of the source may be swapped. A run may have ended in between.
+select format('alter role %I rename to rpc_node_moved', rolname) from pg_roles
+where oid = :prover_role and rolname not in (:'prover_user', 'rpc_node_moved') \gexec
 select format('alter role %I rename to %I', rolname, :'state_user') from pg_roles where oid = 10 and rolname <> :'state_user' \gexec
 select format('alter role %I rename to %I', rolname, :'prover_user') from pg_roles where oid = :prover_role and rolname <> :'prover_user' \gexec
-select format('alter database %I rename to rpc_node_moved', datname) from pg_database where oid = :prover and datname <> :'prover_database' \gexec
+select format('alter database %I rename to rpc_node_moved', datname) from pg_database
+where oid = :prover and datname not in (:'prover_database', 'rpc_node_moved') \gexec
+-- Another database of the source may have the name.
+select format('alter database %I rename to %I', datname, datname || '_' || oid) from pg_database
+where oid not in (:state, :prover) and datname in (:'state_database', :'prover_database') \gexec
 select format('alter database %I rename to %I', datname, :'state_database') from pg_database where oid = :state and datname <> :'state_database' \gexec
 select format('alter database %I rename to %I', datname, :'prover_database') from pg_database where oid = :prover and datname <> :'prover_database' \gexec
 alter role :"state_user" superuser login valid until 'infinity' connection limit -1;

@@ -7,9 +7,10 @@ place_of_copy() {
   if mountpoint -q "$1"; then echo "$1/.rpc-node-copy"; else echo "$1.rpc-node-copy"; fi
 }
 
-# Prints the bytes that a copy for the data directory $1 may take: what is free, and what an interrupted copy has taken.
+# Prints the bytes that a copy for the data directory $1 may take: what is free, and what an interrupted copy has taken. A link has the copy
+# on the file system that it leads to.
 room_for_copy() {
-  place=$(place_of_copy "$1")
+  place=$(place_of_copy "$(readlink -m "$1")")
   taken=$(du -sx -B1 "$place" 2>/dev/null | cut -f1)
   while [ ! -d "$place" ]; do place=$(dirname "$place"); done
   echo $(($(df -P -B1 "$place" | awk 'END { print $4 }') + ${taken:-0}))

@@ -20,11 +20,21 @@ notes=$FOLDER/.upload
 # The storage takes at most 10000 parts of a file.
 most_parts=9000
 
-# Prints SHA-256 and bytes of what the storage has under a name; nothing where it has none. Argument: file
-stored() {
-  found=$(ask "$URL$1" --head --max-time 60 2>/dev/null) || return 0
-  case $found in 'HTTP/'*' 200'*) ;; *) return 0 ;; esac
-  echo "$(printf '%s\n' "$found" | header x-amz-meta-sha256) $(printf '%s\n' "$found" | header content-length)"
+# Sets $found to SHA-256 and bytes of what the storage has under a name: empty where it has none, unknown where it does not say. Argument: file
+look_up() {
+  answer=$(ask "$URL$1" --head --max-time 60 2>/dev/null)
+  case $answer in
+    'HTTP/'*' 200'*) found="$(printf '%s\n' "$answer" | header x-amz-meta-sha256) $(printf '%s\n' "$answer" | header content-length)" ;;
+    'HTTP/'*' 404'*) found= ;;
+    *) found=unknown ;;
+  esac
+}
+
+# Another host may send a snapshot to the same folder: nothing of that is replaced. Arguments: file, its SHA-256 and bytes
+refuse_another() {
+  look_up "$1"
+  case $found in '' | "$2" | unknown) return ;; esac
+  fail "$SHOWN$1 is of another snapshot, and stays: send this one to another folder. What is here stays in $FOLDER"
 }
 
 # Sends parts that nobody sends. Arguments: file, bytes of a part, parts, number of the worker
@@ -52,7 +62,8 @@ send_parts() {
 
 # Sends a file. Arguments: file, SHA-256, bytes
 send_file() {
-  if [ "$(stored "$1")" = "$2 $3" ]; then return 0; fi
+  refuse_another "$1" "$2 $3"
+  if [ "$found" = "$2 $3" ]; then return 0; fi
   # What the storage gets is the only copy in the end.
   found=$(sha256sum "$FOLDER/$1" | cut -d' ' -f1)
   [ -n "$found" ] || fail "$FOLDER/$1 cannot be read"
@@ -80,7 +91,12 @@ send_file() {
   for each in $workers; do
     wait "$each" || { result=$?; [ "$ended" = 2 ] || ended=$result; }
   done
-  if [ "$ended" = 0 ]; then end_upload "$1"; ended=$?; fi
+  if [ "$ended" = 0 ]; then
+    # The upload took its time.
+    refuse_another "$1" "$2 $3"
+    end_upload "$1"
+    ended=$?
+  fi
   # The storage has forgotten it.
   if [ "$ended" = 2 ]; then rm -f "$notes/$1".*; fi
   return "$ended"
@@ -116,15 +132,21 @@ mkdir "$ANSWERS"
 grep -o '"file": "[^"]*", "sha256": "[0-9a-f]*", "bytes": [0-9]*' "$FOLDER/manifest.json" |
   sed 's/"file": "\([^"]*\)", "sha256": "\([0-9a-f]*\)", "bytes": /\1 \2 /' >"$work/files"
 [ -s "$work/files" ] || fail "$FOLDER/manifest.json names no files"
+manifest="$(sha256sum <"$FOLDER/manifest.json" | cut -d' ' -f1) $(stat -c %s "$FOLDER/manifest.json")"
+refuse_another manifest.json "$manifest"
 while read -r file sum bytes; do
   for again in yes no; do
     send_file "$file" "$sum" "$bytes" </dev/null && break
     result=$?
     if [ "$result" != 2 ] || [ "$again" = no ]; then fail "$SHOWN$file is not sent. The next run goes on"; fi
   done
-  [ "$(stored "$file")" = "$sum $bytes" ] || fail "$SHOWN$file is not in the storage as it was sent"
 done <"$work/files"
-sum=$(sha256sum <"$FOLDER/manifest.json" | cut -d' ' -f1)
-request "${SHOWN}manifest.json" "${URL}manifest.json" PUT "$FOLDER/manifest.json" "$sum" --header 'Content-Type: application/json' || exit 1
+while read -r file sum bytes; do
+  look_up "$file"
+  [ "$found" = "$sum $bytes" ] || fail "$SHOWN$file is not in the storage as it was sent"
+done <"$work/files"
+refuse_another manifest.json "$manifest"
+request "${SHOWN}manifest.json" "${URL}manifest.json" PUT "$FOLDER/manifest.json" "${manifest% *}" --header 'Content-Type: application/json' \
+  --header "x-amz-meta-sha256: ${manifest% *}" || exit 1
 mv "$FOLDER" "$FOLDER.sent" && rm -rf "$FOLDER.sent"
 echo "the snapshot is in $SHOWN"

@@ -657,6 +657,34 @@ describe('A snapshot on its way to a storage goes wrong', () => {
     expect(existsSync(join(own(), 'manifest.json'))).toBe(true);
   });
 
+  test('a whole snapshot of another host is there: named, and nothing of it is replaced', async () => {
+    const other = join(server.bucket, target());
+    const held = { 'manifest.json': '{}', [nameOf(1)]: 'of another host' };
+    for (const [name, text] of Object.entries(held)) put(join(target(), name), Buffer.from(text));
+    const ends = await sending(server.storage()).ended;
+    expect(ends).toEqual({
+      code: 1,
+      said: `s3://snapshots/${target()}/manifest.json is of another snapshot, and stays: send this one to another folder. What is here stays in ${own()}\n`,
+    });
+    expect(stored()).toEqual(Object.keys(held));
+    rmSync(join(other, 'manifest.json'));
+    const { code, said } = await sending(server.storage()).ended;
+    expect([code, said]).toEqual([1, expect.stringContaining(`/${nameOf(1)} is of another snapshot`)]);
+    expect(readFileSync(join(other, nameOf(1)), 'utf8')).toBe(held[nameOf(1)]);
+    expect(existsSync(join(own(), 'manifest.json'))).toBe(true);
+  });
+
+  test('another host sends to the same folder meanwhile: named, and no manifest is sent', async () => {
+    slow(2 * mebibyte);
+    const first = sending(server.storage());
+    await until(() => stored().includes(nameOf(0)));
+    put(join(target(), nameOf(1)), Buffer.from('of another host'));
+    const { code, said } = await first.ended;
+    expect([code, said]).toEqual([1, expect.stringContaining(`/${nameOf(1)} is of another snapshot`)]);
+    expect(readFileSync(join(server.bucket, target(), nameOf(1)), 'utf8')).toBe('of another host');
+    expect(stored()).not.toContain('manifest.json');
+  });
+
   test('a disk that is full: named, and the next run ends it', async () => {
     const small = join(folder, 'own');
     rmSync(small, { recursive: true });

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -66,6 +66,18 @@ test.each([
   expect(readdirSync(folder)).toEqual(['state-db']);
   expect(statSync(data)).toMatchObject({ uid: 65534, gid: 65534 });
   expect(statSync(data).mode & 0o777).toBe(0o700);
+});
+
+test('room is that of the file system to which a link leads', () => {
+  const elsewhere = join(folder, 'elsewhere');
+  mkdirSync(elsewhere);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', elsewhere]);
+  try {
+    symlinkSync(join(elsewhere, 'state-db'), data);
+    expect(sh('room_for_copy "$DATA"').stdout).toBe(`${8 * 1024 ** 2}\n`);
+  } finally {
+    spawnSync('umount', [elsewhere]);
+  }
 });
 
 test.each([

@@ -105,6 +105,31 @@ test('a published one has no secret, name or address of the source in any piece,
   await expectWhole();
 });
 
+test('a name that a killed run has given, and those that other databases of the source have, are in no way', async () => {
+  const folder = join(bench.shop.base, 'taken-names');
+  const moved = { PROVER_DATABASE: 'rpc_node_moved', PROVER_USER: 'rpc_node_moved' };
+  bench.source.sql(
+    'postgres',
+    `alter database source_hashes rename to rpc_node_moved; alter role source_prover rename to rpc_node_moved;
+     create database new_state_db; create database "user=x 1";`,
+  );
+  try {
+    expect((await bench.shop.take(folder, moved).ended).said).toBe(`the snapshot is in ${folder}\n`);
+  } finally {
+    bench.source.sql(
+      'postgres',
+      `alter database rpc_node_moved rename to source_hashes; alter role rpc_node_moved rename to source_prover;
+       drop database new_state_db; drop database "user=x 1";`,
+    );
+  }
+  const own = physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
+  for (const { file } of own.pieces)
+    bench.server.serve(`/n/${file}`, { content: readFileSync(join(folder, file)) });
+  const { said } = await bench.shop.unpack(bench.server.url('/n/'), bench.data, own).ended;
+  expect(said).toContain('the snapshot is in its place');
+  await expectWhole();
+});
+
 test('what a standby sends is unpacked as a server of its own', async () => {
   const copied = join(bench.shop.base, 'standby');
   const standby = await startStandby(bench.parent, bench.source);
