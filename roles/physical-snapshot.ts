@@ -13,7 +13,7 @@ export default role<Variables>('physical-snapshot', async (context) => {
   const { physical } = vars.snapshot;
   if (!physical) return [];
   const { image } = await component(context, 'state-db');
-  return snapshotIsUnpacked(vars, physical, [
+  return snapshotIsUnpacked(context, physical, [
     serverReadsSnapshot(context, physical.manifest),
     image,
     imageSortsAsSnapshot(vars, physical.manifest),

@@ -1,5 +1,6 @@
 import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
+import { withOwnRepository } from '../lib/node/backup/other-past.ts';
 import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
@@ -22,10 +23,12 @@ export default role<Variables>('state-db', async (context) => {
   const { image, service } = await component(context, 'state-db');
   const { services } = await renderHost(context);
   const encryption = encryptionOf(context);
+  const isRecovery = given['to-time'] !== undefined;
+  const directory = directoryThatItsContainerOwns(dataFolder(vars, 'state-db'));
   return [
     image,
     await containersReach(context),
-    directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
+    isRecovery ? directory : withOwnRepository(context, directory),
     ...placeIsRemembered(vars, 'state-db'),
     imageReadsData(vars, 'state-db'),
     ...encryption.before,
@@ -36,7 +39,7 @@ export default role<Variables>('state-db', async (context) => {
     acceptsConnections('state-db'),
     ...encryption.after,
     // A recovered server accepts connections before it has replayed its log.
-    ...(given['to-time'] === undefined ? [] : [logIsReplayed(vars)]),
+    ...(isRecovery ? [logIsReplayed(vars)] : []),
     collationsAgree(vars),
     proverDatabaseIsThere(stateDatabase(vars), vars.credentials.prover),
     acceptsLogins(context, ['state', 'prover'], services),

@@ -65,6 +65,8 @@ docker run --rm --interactive --name "$container" --network host --user postgres
     --wal-method=stream --checkpoint=fast --write-recovery-conf --no-password' sh "$ADDRESS" "$PORT" "$SLOT" "$VERIFYING" <"$PASSWORD_FILE" ||
   fail "the database server at $ADDRESS:$PORT does not send a whole copy"
 [ -e "$copy/data/standby.signal" ] || fail 'the copy is not one of a replica'
+# A recovery of the server has left the timeline where it ended: a replica goes on to the next one.
+sed -i -E '/^(restore_command|recovery_[a-z_]*) *=/d' "$copy/data/postgresql.auto.conf" || fail "the settings in $copy/data cannot be written"
 sync -f "$copy/data"
 put_in_place "$DATA" standby.signal || fail "the copy cannot be moved into $DATA"
 rm -f "$PASSWORD_FILE"

@@ -11,9 +11,12 @@ if docker inspect state-db >/dev/null 2>&1; then docker stop --time 300 state-db
 $data, and deploy. Otherwise: docker start state-db, and run switch.mjs again"
 docker inspect state-db >/dev/null 2>&1 ||
   fail 'state-db has no container, and the new server may have to fetch log from it. Deploy with the inventory of before, and run switch.mjs again'
-# As the owner of the folder: root would follow a link there.
+# As the owner of the folder: root would follow a link there. A recovery has left the timeline where it ended: a replica goes on to the next one.
 cd -P "$data"
-setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups sh -c 'umask 077 && : >./standby.signal' ||
+# shellcheck disable=SC2016 # it is for the shell of that user
+setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups sh -c '
+  umask 077
+  sed -i -E "/^(restore_command|recovery_[a-z_]*) *=/d" ./postgresql.auto.conf && : >./standby.signal' ||
   fail "$data/standby.signal cannot be made"
 sync -f .
 # It follows nobody yet. Log that did not leave it before its end is fetched from it as from any standby.

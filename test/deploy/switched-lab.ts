@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { labHosts, onHost } from './lab-host.ts';
+import { labHosts, onHost, stateSql } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { type Ended, runPlaybook } from './playbook.ts';
 
@@ -39,6 +39,9 @@ export function deployWithReplica(): void {
     await labUp({ log: console.error });
     await resetHosts([...labHosts]);
     expectConverged(await runPlaybook('deploy', '--inventory', await servedBy('db-1'), '--yes'));
+    // As a recovery leaves them.
+    await stateSql("alter system set restore_command = 'false'");
+    await stateSql("alter system set recovery_target_timeline = '1'");
   });
 
   // Other tests must not meet two database servers.

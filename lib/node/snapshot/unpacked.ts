@@ -8,8 +8,10 @@ import { file } from '../../engine/resource/file/file.ts';
 import { bytesIn, job, jobDirectory } from '../../engine/resource/job/job.ts';
 import { withoutQuery } from '../../engine/resource/network/http.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
+import { withOwnRepository } from '../backup/other-past.ts';
 import { dataPlaceFunctions, placesOfCopy } from '../databases/data-place.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { PhysicalManifest } from '../variables/manifest.ts';
@@ -31,10 +33,11 @@ const keyFile = `${jobDirectory}/storage-pieces`;
  * @param before what else has to be so before the first byte is fetched
  */
 export function snapshotIsUnpacked(
-  vars: Variables,
+  context: Context<Variables>,
   physical: PhysicalSnapshot,
   before: readonly Resource[],
 ): Resource[] {
+  const { vars } = context;
   const unpacked = dataIsUnpacked(vars, physical);
   const { state, prover } = vars.credentials;
   const signed = isOfStorage(physical.folder) ? vars.snapshot.s3 : undefined;
@@ -45,7 +48,8 @@ export function snapshotIsUnpacked(
     roomForSnapshot(vars, physical.manifest),
     packages('zstd'),
     directory(jobDirectory).mode(0o700),
-    file(passwordFile).content(secretContent(passwords, /./)),
+    // It is made before each unpacking, and at once: the unpacking would lock all hosts for hours.
+    withOwnRepository(context, file(passwordFile).content(secretContent(passwords, /./))),
     ...(signed ? keysAreThere(signed, keyFile) : []),
   ];
   return [...steps.map((resource) => skipWhen(unpacked, resource)), unpacked];

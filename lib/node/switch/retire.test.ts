@@ -25,7 +25,11 @@ test("a former server's data directory becomes a replica's, and a link in it is 
   const control = Buffer.alloc(32);
   control.writeUInt32LE(1, 16);
   writeFileSync(join(data, 'global/pg_control'), control);
-  chownSync(data, postgres, postgres);
+  const settings = join(data, 'postgresql.auto.conf');
+  const recovered =
+    "restore_command = 'false'\nrecovery_target_timeline = '2'\nrecovery_target_action = 'promote'\n";
+  writeFileSync(settings, `max_connections = '500'\n${recovered}`);
+  for (const path of [data, settings]) chownSync(path, postgres, postgres);
   standInFor('docker', 'exit 0');
   const run = () => spawnSync('sh', [script, data], { encoding: 'utf8' });
   symlinkSync(secret, join(data, 'standby.signal'));
@@ -42,4 +46,6 @@ test("a former server's data directory becomes a replica's, and a link in it is 
     mode: 0o100600,
     size: 0,
   });
+  expect(readFileSync(settings, 'utf8')).toBe("max_connections = '500'\n");
+  expect(statSync(settings).uid).toBe(postgres);
 });

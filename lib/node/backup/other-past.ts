@@ -1,0 +1,33 @@
+import { drift, type EveryHost, ok, type Resource } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import type { Variables } from '../variables/variables.ts';
+import { repositoryOf } from './folders.ts';
+import { backupHost } from './source.ts';
+
+/**
+ * A database server that begins anew, or from a snapshot, needs a repository of its own. A copy of
+ * the server that the repository knows has its system identifier, and writes other log under the
+ * same names: Barman takes that for the log of the former server, and a recovery ends before it.
+ *
+ * @returns the resource, with the condition that the backup host has nothing of another server;
+ * the resource alone without a backup host
+ */
+export function withOwnRepository(context: Context<Variables>, resource: Resource): Resource {
+  const backup = backupHost(context.hosts);
+  if (!backup) return resource;
+  const repository = repositoryOf(backup.vars);
+  const everyHost: EveryHost = {
+    name: 'no backups are of another server',
+    check: async (host) => {
+      if (host.name !== backup.name) return ok;
+      const folders = ['base', 'wals', 'streaming'].map((name) => `${repository}/${name}`);
+      // Barman makes its list of segments beside the first one.
+      const found = await host.$`find ${folders} -type f ! -name xlog.db -print -quit`;
+      return found.text() === ''
+        ? ok
+        : drift(`${repository} holds backups of a database server, and this one begins without its data`);
+    },
+    hint: `where that server's data are lost, recover.mjs has them. To begin anew, keep its backups aside. On ${backup.name}: runuser -u barman -- barman receive-wal --stop state-db; mv ${repository} ${repository}.before`,
+  };
+  return { ...resource, everyHost };
+}
