@@ -113,7 +113,9 @@ facts() {
 select :'known'::jsonb || jsonb_build_object(
   'taken_at', to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'date', to_char(now() at time zone 'UTC', 'YYYY-MM-DD'),
   'postgres', current_setting('server_version_num')::int / 10000, 'architecture', :'architecture', 'image', :'image',
-  'collation', (select datcollversion from pg_database where datname = current_database()),
+  -- Without a version the rules are those of bytes, which never change, or of a C library that has none.
+  'collation', (select case when datcollate ~* '^(c|posix|c[.].*)$' then datcollversion else coalesce(datcollversion, 'none') end
+    from pg_database where datname = current_database()),
   'superuser', (select rolname from pg_roles where oid = 10),
   'state_oid', (select oid::bigint from pg_database where datname = current_database()),
   'prover_oid', (select oid::bigint from pg_database where datname = :'prover'),
@@ -151,7 +153,7 @@ fill_copy() {
 # Makes a copy of the server in a container, and takes from it what is of this deployment alone.
 # shellcheck disable=SC2034 # the functions of claim-databases.sh use them
 copy_for_others() {
-  IMAGE=$image SOURCE_USER=$DATABASE_USER
+  IMAGE=$own_image SOURCE_USER=$DATABASE_USER
   mkdir "$copy" || fail "$copy cannot be made"
   mkdir -m 700 "$copy/data" "$copy/run"
   [ "$SOURCE" = server ] || fill_copy
@@ -180,12 +182,20 @@ END
   forget_deployment
 }
 
-# Removes what the copy still has of the deployment, also from rows that were deleted, from statistics of columns, and from the log.
+# Removes what the copy still has of the deployment, also from rows that were deleted, from statistics of columns, and from the log. Somebody may
+# have put something into the databases that every server has: these are made anew.
 forget_deployment() {
+  copy_sql "$STATE_USER" "$STATE_DATABASE" <<'SQL' || fail 'the copy cannot be made fit for others'
+alter database template1 is_template false;
+drop database template1;
+create database template1 template template0 is_template true;
+drop database postgres;
+create database postgres template template0;
+SQL
   copy_sql "$STATE_USER" postgres <<'SQL' || fail 'the copy cannot be made fit for others'
 alter role :"state_user" password null;
 alter role :"prover_user" password null;
-select format('drop database %I', datname) from pg_database where oid >= 16384 and datname not in ('state_db', 'prover_db') \gexec
+select format('drop database %I', datname) from pg_database where oid >= 16384 and datname not in ('state_db', 'prover_db', 'postgres', 'template1') \gexec
 select format('comment on database %I is null', datname) from pg_database where oid >= 16384 \gexec
 delete from pg_subscription;
 -- Its statistics have the name and the password of the first superuser.
@@ -229,8 +239,9 @@ send_snapshot() {
 is_started_alone() { [ "$PUBLISH" = true ] || [ "$SOURCE" = repository ]; }
 
 # Sets $image to the name of an image with its digest, by which it can be pulled; to its id where it is of no registry. A snapshot for others
-# does not say which registry this deployment uses.
+# does not say which registry this deployment uses. $own_image is the name here.
 name_image() {
+  own_image=$1
   image=$(docker image inspect --format '{{range .RepoDigests}}{{println .}}{{end}}{{.Id}}' "$1" 2>/dev/null | head -n 1)
   [ "$PUBLISH" != true ] || image=${image##*/}
   [ -n "$image" ]
@@ -255,6 +266,12 @@ ask_repository() {
   # Of what the server sent: the backup may be compressed.
   size=$(grep -o '"Size": [0-9]*' "$(dirname "$newest")/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
   name_image "$IMAGE" || fail "image $IMAGE is not there"
+}
+
+# Arguments: a folder, the bytes that it has to have
+expect_room() {
+  free=$(df -B1 --output=avail "$1" | tail -n 1)
+  [ "$free" -gt "$2" ] || fail "$1 has $free bytes free, and the snapshot may need $2"
 }
 
 # The log of the time of the copy is kept by a slot of this session: it ends with it, whatever ends this script.
@@ -286,9 +303,13 @@ rm -f "$FOLDER"/piece-*
 mkdir "$part" || fail "$FOLDER cannot be written"
 
 if [ "$SOURCE" = server ]; then ask_server; else ask_repository; fi
-free=$(df -B1 --output=avail "$FOLDER" | tail -n 1)
-! is_started_alone || size=$((2 * size))
-[ "$free" -gt "$size" ] || fail "$FOLDER has $free bytes free, and the snapshot may need $size"
+# The copy that is started by itself may be on another file system.
+if [ "$SOURCE" = repository ]; then aside=$(dirname "$STAGED"); else aside=$part; fi
+needed=$size
+if is_started_alone; then
+  if [ "$(stat -c %d "$aside")" = "$(stat -c %d "$FOLDER")" ]; then needed=$((2 * size)); else expect_room "$aside" "$size"; fi
+fi
+expect_room "$FOLDER" "$needed"
 [ "$SOURCE" = repository ] || keep_log
 if is_started_alone; then
   copy_for_others
@@ -302,6 +323,14 @@ send_snapshot | cut_stream 2>"$part/cut" || fail "the pieces cannot be written: 
 # The end of a tar stream comes after the last file. A program that takes files out of a stream ends it in any case.
 if [ ! -e "$part/sent" ] || ! grep -q 'Block of NULs' "$part/index"; then
   fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+fi
+if ! is_started_alone; then
+  still=$(sql --set=known="$known" <<'SQL'
+select exists (select from state.l2block
+  where block_num = (:'known'::jsonb ->> 'block')::bigint and block_hash = :'known'::jsonb ->> 'hash')
+SQL
+  ) || fail 'state-db does not answer'
+  [ "$still" = t ] || fail 'the newest block was removed while the server was copied, as by a rewind or a reorganisation: take the snapshot again'
 fi
 exec 3>&-
 pieces=$(describe_pieces 2>"$part/cut") || fail "state-db cannot be copied as a snapshot: its data directory holds $(tail -n 1 "$part/cut")"

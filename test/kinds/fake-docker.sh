@@ -26,6 +26,11 @@ case $verb in
         *) break ;;
       esac
     done
+    # Those that `image` and `inspect` name, and that of the inventory.
+    case $1 in
+      sha256:feed | registry.example:5000/own/postgres@sha256:feed | postgres:15) ;;
+      *) echo "Unable to find image '$1' locally" >&2; exit 125 ;;
+    esac
     if [ "$entry" = chown ]; then
       all=
       case " $* " in *' -R '*) all=-R ;; esac

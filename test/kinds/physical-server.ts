@@ -23,6 +23,8 @@ export const secretsOfSource = [
   'source_hashes',
   'source_prover',
   'rpc_node_replica',
+  'note.Source~4',
+  'note.Source~5',
 ] as const;
 
 /** Starts a server with both databases, roles, settings and addresses of a deployment. */
@@ -54,6 +56,8 @@ export async function startSource(parent: string): Promise<Postgres> {
      insert into state.nodes select sha256(n::text::bytea), sha256((-n)::text::bytea) from generate_series(1, 20000) n;
      alter table state.nodes owner to source_prover; analyze;`,
   );
+  source.sql('postgres', "create table notes (t text); insert into notes values ('note.Source~4')");
+  source.sql('template1', "create table notes (t text); insert into notes values ('note.Source~5')");
   source.sql('postgres', "analyze; select pg_create_physical_replication_slot('rpc_node_replica_1')");
   const data = source.sql('postgres', 'show data_directory');
   const hba = join(data, 'pg_hba.conf');

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -125,6 +125,23 @@ describe('a replica', () => {
     await expectStarts(folder);
   });
 
+  test('a block that is removed while it is copied is in no manifest: named, and nothing looks whole', async () => {
+    const last = "40001, '0x' || repeat('d', 64), ''";
+    source.sql('source_state', `insert into state.l2block values (${last})`);
+    while (standby.sql('source_state', 'select max(block_num) from state.l2block') !== '40001')
+      await delay(100);
+    const folder = join(shop.base, 'rewound');
+    const run = shop.take(folder);
+    while (!existsSync(join(folder, '.part/piece-000000.tar.zst'))) await delay(1);
+    source.sql('source_state', 'delete from state.l2block where block_num = 40001');
+    const { code, said } = await run.ended;
+    expect([code, said]).toEqual([
+      1,
+      expect.stringContaining('the newest block was removed while the server was copied'),
+    ]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('one that stops in between leaves nothing that looks whole', async () => {
     const own = await startStandby(parent, source);
     const other = workshop(parent, own);
@@ -171,6 +188,24 @@ describe('the repository of the backup host', () => {
     expect(heldIn(folder)).toEqual([]);
     isClean();
     await expectStarts(folder);
+  });
+
+  test('the copy that is started may be on another file system: each of both needs the room for one', async () => {
+    const folder = join(shop.base, 'small');
+    mkdirSync(folder);
+    const [size = ''] = source
+      .sql('postgres', 'select sum(pg_database_size(oid)) from pg_database')
+      .split('\n');
+    // The base backup has the log and the folders of the server, too.
+    const room = `size=${Math.ceil(Number(size) * 1.5) + 32 * 1024 ** 2}`;
+    execFileSync('mount', ['-t', 'tmpfs', '-o', room, 'tmpfs', folder]);
+    try {
+      expect((await shop.take(folder, repository.settings).ended).said).toBe(
+        `the snapshot is in ${folder}\n`,
+      );
+    } finally {
+      execFileSync('umount', [folder]);
+    }
   });
 
   test('a base backup that an older version has made is a source as well', async () => {

@@ -33,6 +33,16 @@ test('a json-rpc from before the rewind is restarted, in its turn behind gateway
   expect(await restarted.check(onRpc({}).host)).toEqual(ok);
 });
 
+test('the clocks of the RPC server and of the state database may differ', async () => {
+  const { restarted } = await rpcServer();
+  for (const ahead of [600, -600]) {
+    const clock = (seconds: number) => new Date((rewound + ahead + seconds) * 1000).toISOString();
+    const check = (started: string) => restarted.check(onRpc({ rewound, ahead, started }).host);
+    expect(await check(clock(-60))).toMatchObject({ is: 'drift' });
+    expect(await check(clock(60))).toEqual(ok);
+  }
+});
+
 test('before the rewind nobody knows whether it will have to be', async () => {
   const { reads, restarted, serves } = await rpcServer();
   for (const resource of [reads, restarted, serves]) {

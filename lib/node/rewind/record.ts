@@ -14,12 +14,13 @@ const script = readFileSync(new URL('../../../templates/host/ask-state.sh', impo
 /** How the reason of a rewind begins in state.trusted_reorg, where the node notes its own. */
 export const recordStart = `${product}: rewound`;
 
-const query = `select extract(epoch from max(timestamp)) from state.trusted_reorg where starts_with(reason, ${sqlLiteral(recordStart)})`;
+const rewinds = `from state.trusted_reorg where starts_with(reason, ${sqlLiteral(recordStart)})`;
 
 /**
  * When the state database that a host uses was rewound the last time.
  *
- * @returns seconds since 1970; undefined for never
+ * @returns seconds since 1970 by the clock of the host, which may differ from that of the state
+ * database; undefined for never
  */
 export async function rewoundAt(
   host: Reader,
@@ -28,22 +29,29 @@ export async function rewoundAt(
   const server = stateHost(hosts, own);
   const { container } = stateDatabase(vars);
   if (server.name === own.name) {
-    const answer = await host.sql(stateDatabase(vars), query);
-    return answer.ok
-      ? timeIn(answer.rows[0]?.[0] ?? '')
-      : { ok: false, error: `${container}: ${answer.error}` };
+    const answer = await host.sql(
+      stateDatabase(vars),
+      `select extract(epoch from max(timestamp)) ${rewinds}`,
+    );
+    if (!answer.ok) return { ok: false, error: `${container}: ${answer.error}` };
+    const time = answer.rows[0]?.[0];
+    return { ok: true, value: time ? Number(time) : undefined };
   }
   const { user, database, password } = vars.credentials.state;
-  const words = [server.connection.address, server.vars.ports.state_db, user, database, query];
-  const output = await host.$({ stdin: new Secret(`${password.reveal()}\n`), timeoutSeconds: 20 })`
-    sh -c ${script} ask-state ${words}`;
-  if (output.ok) return timeIn(output.text());
+  const age = `select extract(epoch from now() - max(timestamp)) ${rewinds}`;
+  const words = [server.connection.address, server.vars.ports.state_db, user, database, age];
+  const [clock, output] = await Promise.all([
+    host.$`date +%s.%N`,
+    host.$({ stdin: new Secret(`${password.reveal()}\n`), timeoutSeconds: 20 })`
+      sh -c ${script} ask-state ${words}`,
+  ]);
+  if (output.ok)
+    return {
+      ok: true,
+      value: output.text() === '' ? undefined : Number(clock.text()) - Number(output.text()),
+    };
   return {
     ok: false,
     error: `${container} of ${server.name}: ${output.stderr.trim().split('\n').at(-1) || 'no answer'}`,
   };
-}
-
-function timeIn(text: string): Answer<number | undefined> {
-  return { ok: true, value: text === '' ? undefined : Number(text) };
 }

@@ -31,6 +31,12 @@ export function serverReadsSnapshot(
   });
 }
 
+/** In a manifest, and of an image: that of Alpine Linux. */
+const withoutVersion = 'none';
+
+const library = (version: string) =>
+  version === withoutVersion ? 'a C library without a version' : `version ${version} of the C library`;
+
 /**
  * The image sorts text by the rules of the C library that made the indexes of a physical
  * snapshot: with other ones they would miss rows.
@@ -50,11 +56,11 @@ export function imageSortsAsSnapshot(
         })`docker run --rm --pull never --network none --entrypoint getconf ${image} GNU_LIBC_VERSION`,
       ]);
       if (!there.ok) return unknownUntil(`image ${image} is there`);
-      const own = answer.text().split(' ')[1] ?? 'another one';
+      const own = answer.text().split(' ')[1] ?? withoutVersion;
       return own === collation
         ? ok
         : drift(
-            `the indexes of the snapshot are made by version ${collation} of the C library, and the image has ${own}: they would miss rows`,
+            `the indexes of the snapshot are made by ${library(collation)}, and the image has ${library(own)}: they would miss rows`,
           );
     },
     hint: `name the image that the snapshot was made with${theirs.includes('@') ? `, ${theirs}` : ' by its digest'} (images.database), or take one with this image`,

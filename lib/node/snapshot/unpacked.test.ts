@@ -52,10 +52,28 @@ test.each<[string, Answers, Partial<PhysicalManifest>, string]>([
     'sorts text',
     [
       [/inspect/, 'sha256:2'],
+      [/getconf/, ''],
+    ],
+    { collation: 'none' },
+    'ok',
+  ],
+  [
+    'sorts text',
+    [
+      [/inspect/, 'sha256:2'],
+      [/getconf/, 'glibc 2.36'],
+    ],
+    { collation: 'none' },
+    'the indexes of the snapshot are made by a C library without a version, and the image has version 2.36 of the C library: they would miss rows',
+  ],
+  [
+    'sorts text',
+    [
+      [/inspect/, 'sha256:2'],
       [/getconf/, 'glibc 2.41'],
     ],
     {},
-    'the indexes of the snapshot are made by version 2.36 of the C library, and the image has 2.41: they would miss rows',
+    'the indexes of the snapshot are made by version 2.36 of the C library, and the image has version 2.41 of the C library: they would miss rows',
   ],
   [
     'there is room',

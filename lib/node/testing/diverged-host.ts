@@ -13,6 +13,8 @@ export interface Diverged {
   /** When the state database was rewound, and when its newest block was written. */
   readonly rewound?: number;
   readonly written?: number;
+  /** Seconds by which the clock of the host is ahead of that of the state database. */
+  readonly ahead?: number;
   /** When the containers of the node were started; undefined for stopped ones. */
   readonly started?: string;
   readonly isRunning?: boolean;
@@ -28,6 +30,9 @@ export interface Diverged {
 
 /** The newest block of the trusted sequencer. Each batch has one block. */
 const head = 40;
+
+/** By the clock of the state database. */
+const now = 1_764_151_200;
 
 const hashOf = (block: number, isOurs: boolean) => `0x${isOurs ? 'a' : 'b'}${block}`;
 
@@ -79,11 +84,11 @@ function rowsOf(query: string, { rewound, without }: Diverged, newest: number) {
 function answerTo(command: string, given: Diverged, newest: number): Output {
   const said = (text: string) => new Output(0, Buffer.from(text), '');
   const failed = (why: string) => new Output(1, Buffer.of(), why);
-  if (command.startsWith('date ')) return said('1764151200');
+  if (command.startsWith('date ')) return said(String(now + (given.ahead ?? 0)));
   if (command.includes('synchronizers sync')) return said(given.synchronizers ?? '');
   if (command.includes('ask-state')) {
     if (given.without === 'state-db') return failed('connection refused');
-    return said(given.rewound === undefined ? '' : String(given.rewound));
+    return said(given.rewound === undefined ? '' : String(now - given.rewound));
   }
   if (given.without === 'sequencer') return failed('Connection refused');
   const { parts = head + 1 } = given;

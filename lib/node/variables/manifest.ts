@@ -67,7 +67,7 @@ export const physicalManifestSchema = z.strictObject({
   postgres: types.count,
   /** As `uname -m` prints it. */
   architecture: z.string(),
-  /** Version of the sorting rules of its C library; null where they never change. */
+  /** Version of its C library, by whose rules text is sorted: `none` where it has no version, null where the rules never change. */
   collation: z.string().nullable(),
   /** Name and digest of the image of the database server; its id where it is of no registry. */
   image: z.string(),
