@@ -4,12 +4,14 @@ import { backupsAreCopied } from '../lib/node/backup/copy.ts';
 import { baseBackupIsThere } from '../lib/node/backup/first-backup.ts';
 import { barmansHome } from '../lib/node/backup/folders.ts';
 import { backupPrograms } from '../lib/node/backup/programs.ts';
+import { noReceiverIsLeft } from '../lib/node/backup/receiver.ts';
 import { backupSchedules } from '../lib/node/backup/schedules.ts';
 import { barmanFile, passwordsOfBarman, recoverySettings } from '../lib/node/backup/settings.ts';
 import { signedImage } from '../lib/node/images/image-signatures.ts';
 import { dockerWaitsForData, placeIsRemembered } from '../lib/node/server/data-disks.ts';
 import { dataFolder } from '../lib/node/variables/data-folders.ts';
 import { postgresVersion } from '../lib/node/variables/generation.ts';
+import { databaseHost } from '../lib/node/variables/hosts.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 /**
@@ -30,6 +32,7 @@ export default role<Variables>('backup', (context) => {
     ...placeIsRemembered(vars, 'backup'),
     file(`${barmansHome}/.pgpass`).content(passwordsOfBarman(vars)).owner('barman').group('barman'),
     file('/etc/barman.d/state-db.conf').content(barmanFile(context)),
+    noReceiverIsLeft(databaseHost(context.hosts).connection.address),
     ...backupPrograms(),
     recoverySettings(context),
     signedImage(vars, 'database'),

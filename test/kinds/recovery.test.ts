@@ -14,6 +14,9 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { describeVerdict, ok } from '../../lib/engine/resource/resource.ts';
+import { noReceiverIsLeft } from '../../lib/node/backup/receiver.ts';
+import { localHost } from '../../lib/node/testing/local-host.ts';
 import { type Repository, startRepository } from './backup-repository.ts';
 
 // Base backups and recoveries with the real PostgreSQL 15, Barman and rsync.
@@ -481,6 +484,16 @@ test('after a recovery to a time, what it has undone never comes back', async ()
     ),
   });
   writeFileSync(info, text);
+});
+
+test('a receiver of a former server is found, and no other one', async () => {
+  const here = localHost();
+  await host.untilReceived();
+  expect(await noReceiverIsLeft(host.source.socket).check(here)).toEqual(ok);
+  const { socket } = host.source;
+  expect(describeVerdict(await noReceiverIsLeft('172.30.77.15').check(here))).toBe(
+    `receiver: ${socket} -> 172.30.77.15`,
+  );
 });
 
 // The last one: the source is gone after it.
