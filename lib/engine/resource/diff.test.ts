@@ -38,7 +38,22 @@ test('a last line without its line break is shown as such', () => {
 });
 
 test('a long value is not shown side by side', () => {
-  expect(content('a'.repeat(90), 'b')).toEqual(expect.arrayContaining([`-${'a'.repeat(90)}`, '+b']));
+  expect(content('a'.repeat(90), 'b')).toEqual(['content:', `-${'a'.repeat(90)}`, '+b']);
+});
+
+test('a value that is no file has no end of its last line, and an absent one has no lines', () => {
+  expect(content('absent', '-i lo -j RETURN\n-j DROP')).toEqual([
+    'content:',
+    '@@ -0,0 +1,2 @@',
+    '+-i lo -j RETURN',
+    '+-j DROP',
+  ]);
+  expect(content('-i lo -j RETURN\n-j DROP', '-i lo -j RETURN')).toEqual([
+    'content:',
+    '@@ -1,2 +1,1 @@',
+    ' -i lo -j RETURN',
+    '--j DROP',
+  ]);
 });
 
 test('a long diff is cut, with the number of lines left out', () => {

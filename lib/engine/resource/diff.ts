@@ -25,10 +25,23 @@ export function diffLines(differences: readonly Difference[]): string[] {
 
 function linesOf({ what, was, wanted }: Difference): string[] {
   if (isShort(was) && isShort(wanted)) return [`${what}: ${was || '(nothing)'} -> ${wanted || '(nothing)'}`];
-  const lines = textDiff(was, wanted);
+  const lines = valueDiff(was, wanted);
   if (!lines) return [`${what}: ${countLines(was)} -> ${countLines(wanted)}`];
   const hidden = lines.length - longest;
   return [`${what}:`, ...lines.slice(0, longest), ...(hidden > 0 ? [`… ${hidden} more lines`] : [])];
+}
+
+/**
+ * A unified diff of two values. The end of a last line counts only in the text of a file, and what
+ * is absent has no lines. Of two single lines each line is enough.
+ *
+ * @returns as of textDiff
+ */
+export function valueDiff(was: string, wanted: string): string[] | undefined {
+  if (was.endsWith('\n') || wanted.endsWith('\n')) return textDiff(was, wanted);
+  const [from, to] = [was, wanted].map((value) => (/^(absent)?$/.test(value) ? '' : `${value}\n`));
+  const lines = textDiff(from ?? '', to ?? '');
+  return was.includes('\n') || wanted.includes('\n') ? lines : lines?.slice(1);
 }
 
 /**

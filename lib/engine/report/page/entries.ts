@@ -1,5 +1,5 @@
 import { seconds } from '../../output/units.ts';
-import { countLines, isShort, textDiff } from '../../resource/diff.ts';
+import { countLines, isShort, valueDiff } from '../../resource/diff.ts';
 import type { Difference } from '../../resource/resource.ts';
 import { spanOf } from '../clock.ts';
 import { firstOf } from '../ending.ts';
@@ -62,7 +62,7 @@ ${entries.map(variant)}</details>
 
 /** Visible without opening: the number of lines of long diffs, the note and the short diffs. */
 function briefOf(cell: Cell): Html {
-  const long = cell.differences.filter(isLong).flatMap(({ was, wanted }) => textDiff(was, wanted) ?? []);
+  const long = cell.differences.filter(isLong).flatMap(({ was, wanted }) => valueDiff(was, wanted) ?? []);
   const count = (sign: string) => long.filter((line) => line.startsWith(sign)).length;
   return html`${long.length > 0 && html` <ins>+${count('+')}</ins> <del>−${count('-')}</del>`}${shortOf(cell)}`;
 }
@@ -122,7 +122,7 @@ function briefDifference({ what, was, wanted }: Difference): Html {
 
 function differenceOf(difference: Difference): Html {
   const { what, was, wanted } = difference;
-  const lines = isLong(difference) ? textDiff(was, wanted) : undefined;
+  const lines = isLong(difference) ? valueDiff(was, wanted) : undefined;
   if (!lines) {
     const shown = isLong(difference)
       ? { what, was: countLines(was), wanted: countLines(wanted) }
