@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { excerpt, redact, Secret } from './secret.ts';
 
@@ -38,6 +39,30 @@ test.each([
   ['base64', Buffer.from(value).toString('base64url'), '[secret]'],
 ])('a secret is masked in %s', (_, text, shown) => {
   expect(redact(text)).toBe(shown);
+});
+
+const quoted = 'Wm4&\'"<b>$x y`z';
+new Secret(quoted);
+const shell = (program: string, script: string) =>
+  spawnSync(program, ['-c', script, 'sh', quoted], { encoding: 'utf8' });
+test.each([
+  ["the trace of Debian's sh", shell('sh', 'set -x; : "$1"').stderr, /^\+ : \S*\[secret\]\S*\n$/],
+  ['the trace of bash', shell('bash', 'set -x; : "$1"').stderr, /^\+ : '?\[secret\]'?\n$/],
+  ['a word that bash quotes', shell('bash', 'printf %q "$1"').stdout, /^\[secret\]$/],
+  // encoding/json of Go escapes these signs for a browser.
+  ['JSON of Go', '"Wm4\\u0026\'\\"\\u003cb\\u003e$x y`z"', /^"\[secret\]"$/],
+  ['markup', 'Wm4&amp;&#39;&quot;&lt;b&gt;$x y`z', /^\[secret\]$/],
+])('a secret is masked in %s', (_, text, shown) => {
+  expect(redact(text)).toMatch(shown);
+});
+
+test('a secret that is an address is masked as a program has read it, and what is asked of its server', () => {
+  new Secret('https://Hooks.Example.org?token=Sup3rTok3nXYZ');
+  expect(redact('POST /?token=Sup3rTok3nXYZ')).toBe('POST [secret]');
+  expect(redact('Post "https://hooks.example.org/?token=Sup3rTok3nXYZ": EOF')).toBe('Post "[secret]": EOF');
+  new Secret('https://node:Pw8-of-node@rpc.example.org/v2/8f3a');
+  expect(redact('user node:Pw8-of-node')).toBe('user [secret]');
+  expect(redact('GET /v2/8f3a')).toBe('GET /v2/8f3a');
 });
 
 test.each(['', 'u', 'us', 'use'])('a secret is masked within base64, after "%s"', (before) => {

@@ -20,6 +20,7 @@ export class Secret {
     // A key in PEM is printed line by line. Its first and last line are the same in all keys.
     if (value.includes('\n'))
       for (const line of value.split('\n')) if (!line.startsWith('-----')) remember(line.trim());
+    for (const part of addressForms(value)) remember(part);
   }
 
   /** The value itself, for a standard input or a file of mode 0600 and nothing else. */
@@ -52,7 +53,54 @@ const leastOfBase64 = 6;
 /** The lengths at which programs break lines of base64. */
 const linesOfBase64 = [64, 76];
 
-/** The ways in which programs write a value: in JSON, SQL, Compose, an address, or as base64. */
+/** A shorter path of an address is in many texts. Characters. */
+const leastOfPath = 12;
+
+/**
+ * What programs show of an address: the address as a program has read it, and what is asked of its
+ * server.
+ */
+function addressForms(value: string): string[] {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return [];
+  const { href, username, password, pathname, search } = new URL(value);
+  const asked = pathname + search;
+  const isSecret = search !== '' || asked.length >= leastOfPath;
+  return [
+    href,
+    ...(password === '' ? [] : [password, `${username}:${password}`]),
+    ...(isSecret ? [asked] : []),
+  ];
+}
+
+/** Escapes of JSON that some programs write and others do not: those of Go, and all but ASCII. */
+function jsonForms(inJson: string): string[] {
+  const escaped = (text: string, pattern: RegExp) =>
+    text.replace(pattern, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const ofGo = escaped(inJson, /[<>&\u2028\u2029]/g);
+  return [inJson, ofGo, escaped(inJson, /[^\0-\x7f]/g), inJson.replaceAll('/', '\\/')];
+}
+
+/** How shells and programs quote a word. */
+function shellForms(value: string): string[] {
+  return [
+    value.replaceAll("'", "'\\''"),
+    value.replaceAll("'", `'"'"'`),
+    value.replace(/[$`"\\]/g, '\\$&'),
+    value.replace(/[^\w@%+=:,./-]/g, '\\$&'),
+  ];
+}
+
+/** As in HTML and XML. */
+function markupForms(value: string): string[] {
+  const basic = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const quoted = basic.replaceAll('"', '&quot;');
+  return [basic, quoted, quoted.replaceAll("'", '&#39;'), quoted.replaceAll("'", '&apos;')];
+}
+
+/**
+ * The ways in which programs write a value: in JSON, SQL, Compose, a shell, markup, an address, or
+ * as base64.
+ */
 function formsOf(value: string): string[] {
   const inJson = JSON.stringify(value).slice(1, -1);
   const wellFormed = Buffer.from(value).toString();
@@ -60,7 +108,9 @@ function formsOf(value: string): string[] {
   const ofForm = new URLSearchParams([['', wellFormed]]).toString().slice(1);
   const lowerCase = inAddress.map((text) => text.replace(/%../g, (code) => code.toLowerCase()));
   const others = [
-    inJson,
+    ...jsonForms(inJson),
+    ...shellForms(value),
+    ...markupForms(value),
     ...inAddress,
     ...lowerCase,
     ofForm,
