@@ -61,6 +61,30 @@ test.each([
     password,
     /sudo did not take the password of me\n {2}check become_password in the inventory/,
   ],
+  // As sudo 1.9.13 answers.
+  [
+    'a password has expired',
+    [
+      { stderr: 'sudo: a password is required' },
+      {
+        stderr:
+          'sudo: Account or password is expired, reset your password and try again\nChanging password for me.\n[sudo] password for %p: \nsudo: no password was provided\nsudo: unable to change expired password: Authentication token manipulation error\n',
+      },
+    ],
+    password,
+    /me may not use sudo until its account is in order: Account or password is expired, reset your password and try again\n {2}log in there as me/,
+  ],
+  [
+    'an account has expired',
+    [
+      { stderr: 'sudo: a password is required' },
+      {
+        stderr: 'sudo: account validation failure, is your account locked?\nsudo: a password is required\n',
+      },
+    ],
+    password,
+    /may not use sudo until its account is in order: account validation failure, is your account locked\?/,
+  ],
   [
     // As sudo-rs 0.2.5 answers, which reads 8192 bytes at once.
     'sudo takes what follows the password',

@@ -71,11 +71,20 @@ function refused(name: string, user: string, stderr: string, triedPassword: bool
   if (/sudo: (command )?not found|sudo: No such file/.test(stderr)) {
     return fail(`${user} is not root, and sudo is not installed`, 'install sudo there, or log in as root');
   }
-  if (triedPassword) {
-    const reason = /incorrect|try again|no password/i.test(stderr) ? '' : `: ${last}`;
+  const invalid = /^sudo: (.*(?:password is expired|account validation failure).*)$/im.exec(stderr)?.[1];
+  if (invalid !== undefined) {
     return fail(
-      `sudo did not take the password of ${user}${reason}`,
-      'check become_password in the inventory',
+      `${user} may not use sudo until its account is in order: ${invalid}`,
+      `log in there as ${user} to change the password, or see chage -l ${user}`,
+    );
+  }
+  if (triedPassword) {
+    const isWrong = /^Sorry, try again|incorrect (password|authentication) attempt|no password was/im.test(
+      stderr,
+    );
+    return fail(
+      `sudo did not take the password of ${user}${isWrong ? '' : `: ${last}`}`,
+      'check become_password in the inventory. With rootpw or targetpw in sudoers it is that of root',
     );
   }
   if (/password is required|authentication is required/.test(stderr)) {
