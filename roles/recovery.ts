@@ -1,6 +1,6 @@
 import { role } from '../lib/engine/resource/role.ts';
 import { askedRecovery } from '../lib/node/recovery/asked.ts';
-import { drillPasses } from '../lib/node/recovery/drill.ts';
+import { drillPasses, resultOfDrill } from '../lib/node/recovery/drill.ts';
 import { copyIsFetched } from '../lib/node/recovery/fetched.ts';
 import { recoveryIsOffered } from '../lib/node/recovery/offered.ts';
 import { recoveryCanBeReceived } from '../lib/node/recovery/received.ts';
@@ -14,7 +14,7 @@ export default role<Variables>('recovery', async (context) => {
   const asked = askedRecovery(context);
   if (asked === undefined) return [];
   const isBackup = context.host.groups.includes('backup');
-  if (asked.isDrill) return isBackup ? [drillPasses(context.vars, asked.time)] : [];
+  if (asked.isDrill) return isBackup ? [drillPasses(context.vars, asked.time), resultOfDrill()] : [];
   if (!isBackup) return recoveryCanBeReceived(context, asked);
   const fetched = asked.fromStorage ? await copyIsFetched(context, asked.time) : [];
   return [...fetched, ...recoveryIsOffered(context, asked)];

@@ -55,6 +55,7 @@ describe('backups and recoveries', () => {
   test('a drill passes only when the blocks match', async () => {
     const good = await recover('--to-time', 'latest', '--drill');
     expect(good.exitCode, good.output).toBe(0);
+    expect(good.output).toMatch(/the newest drill that passed.*PASS: \d+ blocks up to \d+ match/s);
     expect(await onHost('rpc-2', 'cat /var/lib/rpc-node/backup/drill-passed')).toMatch(
       /^PASS: \d+ blocks up to \d+ match/,
     );

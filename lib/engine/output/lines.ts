@@ -116,7 +116,8 @@ export function resourceLines(
 ): string[] {
   const { paint } = style;
   const { outcome, task } = event;
-  if (outcome === 'ok' && !style.verbose) return [];
+  // One with a note has something to tell.
+  if (outcome === 'ok' && event.note === undefined && !style.verbose) return [];
   if (style.quiet && outcome !== 'failed' && outcome !== 'warning') return [];
   const notes = event.note ? fromHost(event.note).split('\n') : [];
   const differences = differencesOf(event.differences, style);

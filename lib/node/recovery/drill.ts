@@ -1,6 +1,6 @@
 import { Failure } from '../../engine/problem/problem.ts';
 import { runInUnit } from '../../engine/resource/job/job.ts';
-import { drift, type Work } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
 import { resultsFolder } from '../backup/folders.ts';
 import { recoveryProgram } from '../backup/programs.ts';
 import { product } from '../server/product.ts';
@@ -28,4 +28,17 @@ export function drillPasses(vars: Variables, time: string): Work {
       throw new Failure(`${title}: it did not pass`);
     },
   };
+}
+
+/** Shows what the newest drill that passed has compared, and when. */
+export function resultOfDrill(): Resource {
+  return expectation('the newest drill that passed', {
+    check: async (host) => {
+      const path = `${resultsFolder}/drill-passed`;
+      const [words, stat] = await Promise.all([host.read(path), host.stat(path)]);
+      if (!words || !stat) return ok;
+      const time = new Date(stat.modified * 1000).toISOString().replace(/\.\d+/, '');
+      return { is: 'ok', note: `${words.toString().trim()} (${time})` };
+    },
+  });
 }

@@ -49,6 +49,7 @@ test('a drill changes nothing on the Database+Sync server', async () => {
   expect(await names({ 'to-time': 'latest', drill: '' })).toEqual([]);
   expect(await names({ 'to-time': 'latest', drill: '' }, { changes: backup, group: 'backup' })).toEqual([
     'a recovery drill to latest passes',
+    'the newest drill that passed',
   ]);
   expect(await names({})).toEqual([]);
 });
