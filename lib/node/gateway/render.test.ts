@@ -84,7 +84,7 @@ test('the gateways know each other, and let nobody else in', async () => {
     'server gw-1',
     'server gw-2 [fd00::2]:8143',
     'tcp-request connection reject unless { src 127.0.0.1 fd00::2 }',
-    expect.stringContaining('{ src 127.0.0.0/8 172.30.77.11 '),
+    expect.stringContaining('{ src 127.0.0.0/8 10.0.0.1 172.30.77.11 172.30.77.12 '),
   ]);
 });
 
