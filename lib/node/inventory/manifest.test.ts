@@ -188,18 +188,22 @@ test.each<[Record<string, unknown>, Record<string, unknown>, string]>([
     { restore_with: 'pg_restore' },
     'is of a physical snapshot, which no tool restores: leave out restore_with',
   ],
-  [{ pieces: [{ ...physical.pieces[0], file: '../x' }] }, {}, 'is not a manifest of a snapshot'],
+  [
+    { pieces: [{ ...physical.pieces[0], file: '../x' }] },
+    {},
+    'was written by version 0.1.0, and cannot be read here: pieces.0.file: must be the name of a piece',
+  ],
   [
     { pieces: [{ ...physical.pieces[0], last: { path: 'base/../../x', bytes: 1 } }] },
     {},
-    'is not a manifest of a snapshot',
+    'was written by version 0.1.0, and cannot be read here: pieces.0.last.path: must be a path within a folder',
   ],
   [
-    { pieces: [{ ...physical.pieces[0], last: { path: '/etc/x', bytes: 1 } }] },
+    { version: '9.0.0', delta_of: 'yesterday' },
     {},
-    'is not a manifest of a snapshot',
+    'was written by version 9.0.0, and cannot be read here: Unrecognized key: "delta_of"',
   ],
-  [{ pieces: [] }, {}, 'is not a manifest of a snapshot'],
+  [{ format: 'piecewise' }, {}, 'is not a manifest of a snapshot'],
 ])('a physical snapshot with %j, and %j', async (changed, snapshot, why) => {
   const file = await inventory(
     { manifest: 'manifest.json', from, ...snapshot },

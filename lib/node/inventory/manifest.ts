@@ -171,5 +171,12 @@ function parse(text: string): Found {
   const json = parseJson(text);
   const { data } = z.union([manifestSchema, physicalManifestSchema]).safeParse(json);
   if (data) return data;
-  throw new Error('is not a manifest of a snapshot');
+  const physical = writtenBy.safeParse(json).data;
+  if (!physical) throw new Error('is not a manifest of a snapshot');
+  const issue = physicalManifestSchema.safeParse(json).error?.issues[0];
+  const fault = [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ');
+  throw new Error(`was written by version ${physical.version}, and cannot be read here: ${fault}`);
 }
+
+/** What every manifest of a physical snapshot has, whatever its version. */
+const writtenBy = z.looseObject({ format: z.literal('physical'), version: z.string() });
