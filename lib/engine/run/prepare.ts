@@ -29,16 +29,18 @@ export async function taskRunsFor<V>(
   const context = { host: target, vars: target.vars, facts, hosts: inventory.hosts, includes, given, roles };
   const taskRuns: TaskRun[] = [];
   // A host of two groups may have a role in two plays, with the same resources.
-  const done = new Set<Role<V>>();
+  const done = new Set<string>();
   const plays = playbook.plays.filter((each) => playHosts(each, inventory).has(target.name));
   for (const [at, play] of plays.entries()) {
     const next = plays[at + 1];
     // A role that the next play has, too, is part of a turn there.
     const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
+    // By name: a rollback makes each role anew for each play.
+    const waiting = new Set(waits.map(({ name }) => name));
     for (const role of play.roles.filter(
-      (each) => selects(each.name) && !done.has(each) && !waits.includes(each),
+      ({ name }) => selects(name) && !done.has(name) && !waiting.has(name),
     )) {
-      done.add(role);
+      done.add(role.name);
       for (const resource of await resourcesOf(role, context)) {
         const task = { host: target.name, play: play.name, role: role.name, resource: resource.name };
         taskRuns.push({ task, resource, seen: undefined, seenIn: -1, reads: new Set() });

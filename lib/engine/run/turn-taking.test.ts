@@ -482,19 +482,21 @@ test('a limit leaves gateways out of the run, not out of the turns', async () =>
 });
 
 test('a role of two plays waits for the turn where there are gateways, and only there', async () => {
-  const settings = role<object>('settings', ({ host }) => [
-    task('settings', {
-      check: async () =>
-        world.old.has(host.name) && !world.log.includes(`${host.name} settings`) ? drift('old') : ok,
-      work: async () => world.note(`${host.name} settings`),
-    }),
-  ]);
+  // A rollback makes its roles anew for each play.
+  const settings = () =>
+    role<object>('settings', ({ host }) => [
+      task('settings', {
+        check: async () =>
+          world.old.has(host.name) && !world.log.includes(`${host.name} settings`) ? drift('old') : ok,
+        work: async () => world.note(`${host.name} settings`),
+      }),
+    ]);
   let world = new World(['rpc-1', 'rpc-2']);
   const plays = () => {
     const servers = world.play();
     return [
-      play('settings', { hosts: 'all', roles: [settings] }),
-      { ...servers, roles: [settings, ...servers.roles] },
+      play('settings', { hosts: 'all', roles: [settings()] }),
+      { ...servers, roles: [settings(), ...servers.roles] },
     ];
   };
   world.bad.add('rpc-1');
