@@ -73,6 +73,14 @@ test('one of our own fleet is not taken for one to be published', async () => {
   );
   const published = JSON.stringify({ ...physicalManifest, password_hashes: false });
   expect(await judged(files, published, publish)).toBe('ok');
+  const named = {
+    ...physicalManifest,
+    password_hashes: false,
+    image: 'registry.example:5000/postgres@sha256:1',
+  };
+  expect(await judged(files, JSON.stringify(named), publish)).toBe(
+    'the snapshot in /data/s names a registry and is not to be published',
+  );
 });
 
 test('one of another chain is not taken for that of the deployment', async () => {

@@ -142,6 +142,9 @@ export function physicalIsWanted({
       return refused(`${folder}/manifest.json is not the manifest of a physical snapshot`, otherFolder);
     const other = whyOtherChain(read, network);
     if (other !== '') return refused(`the snapshot in ${folder} ${other}`, otherFolder);
+    // One of the repository has no password hashes, and is made for this fleet, too.
+    if (given.publish !== undefined && read.image.includes('/'))
+      return refused(`the snapshot in ${folder} names a registry and is not to be published`, otherFolder);
     if (given.publish !== undefined && read.password_hashes)
       return refused(
         `the snapshot in ${folder} holds password hashes and is not to be published`,
