@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
@@ -29,6 +29,27 @@ test('pieces have the size and SHA-256 of the manifest, and parts of files at th
     password_hashes: true,
     image: 'registry.example:5000/own/postgres@sha256:feed',
   });
+});
+
+test('what somebody has put beside the files of the server is in no snapshot', async () => {
+  const data = bench.source.sql('postgres', 'show data_directory');
+  const beside = ['.pgpass', 'server.key', 'postgresql.auto.conf.bak', 'log/postgresql.log', 'a b'];
+  mkdirSync(join(data, 'log'), { recursive: true });
+  for (const name of beside) writeFileSync(join(data, name), 'put.Here~6');
+  execFileSync('chown', ['-R', 'postgres:', data]);
+  const folder = join(bench.shop.base, 'beside');
+  try {
+    expect((await bench.shop.take(folder).ended).said).toBe(`the snapshot is in ${folder}\n`);
+  } finally {
+    for (const name of beside) rmSync(join(data, name));
+  }
+  const pieces = readdirSync(folder).filter((name) => name.startsWith('piece-'));
+  const stream = execFileSync('zstd', ['-dcq', ...pieces.map((name) => join(folder, name))], {
+    maxBuffer: 2 ** 30,
+  });
+  const members = execFileSync('tar', ['-tf', '-'], { input: stream, encoding: 'utf8' }).split('\n');
+  expect(stream.includes('put.Here~6')).toBe(false);
+  expect(members).toEqual(expect.arrayContaining(['PG_VERSION', 'global/pg_control', 'pg_wal/']));
 });
 
 test('nothing of the copy is left in the server', () => {
