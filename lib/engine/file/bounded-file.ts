@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../text/error-code.ts';
 import { distrust, type Fault, openTrusted, refusal, whyNotUsed } from './trust.mjs';
@@ -45,7 +45,24 @@ export function hintOfUnread(error: unknown): string | undefined {
  * @throws the file system's error where the file cannot be read
  */
 export function readBounded(path: string, most: number): Buffer {
-  const file = openOwn(path);
+  return readOpened(openOwn(path), most);
+}
+
+/**
+ * Reads a file that ssh reads, too, and whose owner is not ours to judge. A pipe and a device are no
+ * file.
+ *
+ * @param most the size limit in bytes
+ * @throws UnfitFile for what is too large, or is not a file
+ * @throws the file system's error where it cannot be read
+ */
+export function readPlain(path: string, most: number): Buffer {
+  // A pipe without a writer would keep the process waiting.
+  return readOpened(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), most);
+}
+
+/** Reads and closes. */
+function readOpened(file: number, most: number): Buffer {
   try {
     const found = fstatSync(file);
     if (found.isDirectory()) throw new UnfitFile('is a folder');

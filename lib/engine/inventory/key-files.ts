@@ -47,5 +47,7 @@ function fileFault(path: string): { readonly what: string; readonly hint?: strin
     return undefined;
   }
   if (!found) return { what: 'does not exist' };
-  return found.isDirectory() ? { what: 'is a folder' } : undefined;
+  // /dev/null: known_hosts without a key, where the inventory pins them.
+  if (found.isFile() || path === '/dev/null') return undefined;
+  return { what: found.isDirectory() ? 'is a folder' : 'is not a file' };
 }

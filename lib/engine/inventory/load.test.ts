@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -742,6 +743,10 @@ describe('missing key files', () => {
     ]);
     expect(await refusal('ssh: { identity_file: keys }')).toEqual([
       `a.yaml:1:23: ${identity('keys is a folder')}`,
+    ]);
+    execFileSync('mkfifo', [join(here, 'pipe')]);
+    expect(await refusal('ssh: { identity_file: pipe }')).toEqual([
+      `a.yaml:1:23: ${identity('pipe is not a file')}`,
     ]);
     expect(await refusal('ssh: { identity_file: ~/no-such-key }')).toEqual([
       expect.stringMatching(/^a\.yaml:1:23: identity_file: .*[^~]\/no-such-key does not exist\n/),

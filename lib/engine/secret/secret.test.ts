@@ -60,6 +60,10 @@ test('a secret that is an address is masked as a program has read it, and what i
   new Secret('https://Hooks.Example.org?token=Sup3rTok3nXYZ');
   expect(redact('POST /?token=Sup3rTok3nXYZ')).toBe('POST [secret]');
   expect(redact('Post "https://hooks.example.org/?token=Sup3rTok3nXYZ": EOF')).toBe('Post "[secret]": EOF');
+  expect(redact('https://hooks.example.org?token=Sup3rTok3nXYZ')).toBe('https://hooks.example.org[secret]');
+  expect(redact('bad token "Sup3rTok3nXYZ"')).toBe('bad token "[secret]"');
+  new Secret('https://hooks.example.org/services/T0A1/B2C3/x9y8z7');
+  expect(redact('POST services/T0A1/B2C3/x9y8z7 404')).toBe('POST [secret] 404');
   new Secret('https://node:Pw8-of-node@rpc.example.org/v2/8f3a');
   expect(redact('user node:Pw8-of-node')).toBe('user [secret]');
   expect(redact('GET /v2/8f3a')).toBe('GET /v2/8f3a');

@@ -53,8 +53,9 @@ const leastOfBase64 = 6;
 /** The lengths at which programs break lines of base64. */
 const linesOfBase64 = [64, 76];
 
-/** A shorter path of an address is in many texts. Characters. */
+/** A shorter path of an address is in many texts, and so is a shorter value in its query. Characters. */
 const leastOfPath = 12;
+const leastOfQuery = 8;
 
 /**
  * What programs show of an address: the address as a program has read it, and what is asked of its
@@ -62,14 +63,12 @@ const leastOfPath = 12;
  */
 function addressForms(value: string): string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return [];
-  const { href, username, password, pathname, search } = new URL(value);
-  const asked = pathname + search;
-  const isSecret = search !== '' || asked.length >= leastOfPath;
-  return [
-    href,
-    ...(password === '' ? [] : [password, `${username}:${password}`]),
-    ...(isSecret ? [asked] : []),
-  ];
+  const { href, username, password, pathname, search, searchParams } = new URL(value);
+  const login = password === '' ? [] : [password, `${username}:${password}`];
+  const path = pathname.length >= leastOfPath ? [pathname, pathname.slice(1)] : [];
+  const query = search === '' ? [] : [pathname + search, search];
+  const values = [...searchParams.values()].filter(({ length }) => length >= leastOfQuery);
+  return [href, ...login, ...path, ...query, ...values];
 }
 
 /** Escapes of JSON that some programs write and others do not: those of Go, and all but ASCII. */

@@ -4,15 +4,18 @@ import { sshKeyFields, typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { publicBlob } from './key-file.ts';
 
 /**
- * The public keys of an agent, in its order.
+ * The public keys of an agent, in its order, without those that the SSH library cannot use.
  *
  * @returns undefined where none answers: the login would end with an error of the library
  */
 export async function listAgentKeys(socket: string): Promise<readonly Buffer[] | undefined> {
-  return new Promise((resolve) => {
-    const agent = new ssh2.OpenSSHAgent(socket);
-    agent.getIdentities((error, keys) => resolve(error ? undefined : keys?.map(blobOfIdentity)));
-  });
+  const blobs = await blobsOfAgent(socket);
+  return blobs?.filter((blob) => !(ssh2.utils.parseKey(blob) instanceof Error));
+}
+
+/** The types of all keys of an agent; none where no agent answers. */
+export async function agentKeyTypes(socket: string): Promise<readonly string[]> {
+  return ((await blobsOfAgent(socket)) ?? []).map(typeOfBlob);
 }
 
 /** An agent that offers these keys alone, in this order. */
@@ -39,17 +42,18 @@ const listAnswer = 12;
 const agentLimit = 5000;
 
 /**
- * The types of all keys of an agent: the SSH library leaves out those that it cannot use.
+ * All public keys of an agent. The SSH library would wait for ever for one that accepts a connection
+ * and does not answer.
  *
- * @returns nothing where no agent answers
+ * @returns undefined where no agent answers
  */
-export async function agentKeyTypes(socket: string): Promise<readonly string[]> {
+async function blobsOfAgent(socket: string): Promise<readonly Buffer[] | undefined> {
   return new Promise((resolve) => {
     let answer = Buffer.alloc(0);
     const agent = connect(socket, () => agent.write(listRequest));
     const end = () => {
       agent.destroy();
-      resolve(answer[4] === listAnswer ? typesIn(answer.subarray(9)) : []);
+      resolve(answer[4] === listAnswer ? blobsIn(answer.subarray(9)) : undefined);
     };
     agent.setTimeout(agentLimit, end);
     agent.on('error', end).on('end', end);
@@ -60,13 +64,13 @@ export async function agentKeyTypes(socket: string): Promise<readonly string[]> 
   });
 }
 
-/** The types of keys that follow one another, each with its comment. */
-function typesIn(keys: Buffer): readonly string[] {
-  const types: string[] = [];
+/** Keys that follow one another, each with its comment. */
+function blobsIn(keys: Buffer): readonly Buffer[] {
+  const blobs: Buffer[] = [];
   for (let left = keys; left.length > 0; ) {
     const { fields, rest } = sshKeyFields(left, 2);
-    types.push(typeOfBlob(fields[0] ?? Buffer.alloc(0)));
+    blobs.push(fields[0] ?? Buffer.alloc(0));
     left = rest;
   }
-  return types;
+  return blobs;
 }

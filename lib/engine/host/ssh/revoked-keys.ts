@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readPlain, whyUnread } from '../../file/bounded-file.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { type HostKey, parseHostKey } from './known-hosts.ts';
-import { readText } from './read-text.ts';
+import { longestKeys, readText } from './read-text.ts';
 
 /** How a key revocation list of ssh-keygen -k begins. */
 const revocationList = 'SSHKRL\n\0';
@@ -17,11 +17,10 @@ export function readRevokedKeys(name: string, path: string): readonly HostKey[] 
     new Unreachable(name, `RevokedHostKeys of ssh_config: ${what}`, hint);
   let text: string;
   try {
-    text = readFileSync(path, 'latin1');
+    text = readPlain(path, longestKeys).toString('latin1');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     throw refuse(
-      `the file cannot be read: ${why}`,
+      `${path} ${whyUnread(error)}`,
       'nothing was connected to: ssh trusts no host key either without it',
     );
   }

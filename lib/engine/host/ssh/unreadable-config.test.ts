@@ -38,7 +38,7 @@ test('what is not there, and what can be read, is no obstacle', () => {
 
 test('a folder in place of the file is named', () => {
   mkdirSync(join(own, 'config'));
-  expect(refused()).toEqual(passedOver(`${join(own, 'config')} is no file`));
+  expect(refused()).toEqual(passedOver(`${join(own, 'config')} is a folder`));
 });
 
 test.skipIf(!isRoot)('a file of root alone is named, as sudo leaves one', () => {

@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { account } from '../../file/account.ts';
-import { whyUnread } from '../../file/bounded-file.ts';
+import { readPlain, whyUnread } from '../../file/bounded-file.ts';
 import { errorCode } from '../../text/error-code.ts';
 import { Unreachable } from '../connection-errors.ts';
 
@@ -46,18 +46,15 @@ function unreadableConfig(own: string, system: string): string | undefined {
   return undefined;
 }
 
+/** Of a file of ssh_config. Bytes. */
+const longestConfig = 16 * 1024 ** 2;
+
 /** The text of a file of ssh_config, or why ssh passes over it. */
 function read(file: string): { readonly text: string; readonly why: string | undefined } {
-  let opened: number | undefined;
   try {
-    opened = openSync(file, 'r');
-    // A device or a pipe may have no end.
-    if (!fstatSync(opened).isFile()) return { text: '', why: 'is no file' };
-    return { text: readFileSync(opened, 'utf8'), why: undefined };
+    return { text: readPlain(file, longestConfig).toString(), why: undefined };
   } catch (error) {
     return { text: '', why: whyNot(error) };
-  } finally {
-    if (opened !== undefined) closeSync(opened);
   }
 }
 

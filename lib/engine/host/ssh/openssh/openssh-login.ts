@@ -206,6 +206,7 @@ async function otherKeys(
   const isHeld = held?.some((key) => publicKey?.equals(key)) ?? false;
   return (
     config.agent !== undefined &&
+    held !== undefined &&
     !config.identitiesOnly &&
     !isHeld &&
     (await agentKeyTypes(config.agent)).length > 0
