@@ -67,7 +67,7 @@ test('a missing, empty or world-readable secret is refused with its place', asyn
   expect(await refusal('env:constructor')).toContain('environment variable constructor is not set');
   expect(await refusal('env:EMPTY')).toBe(`${at} is empty: environment variable EMPTY holds nothing`);
   expect(await refusal('file:none')).toBe(
-    `${at}: none does not exist\n  write the password into it, mode 0600`,
+    `${at}: none does not exist\n  write the secret into it, mode 0600`,
   );
   expect(await refusal(await put('empty', '\n'))).toBe(`${at} is empty: empty holds nothing`);
   expect(await refusal(await put('wide', 'good-1', 0o640))).toBe(

@@ -80,8 +80,9 @@ export async function readSecret(reference: string, question: SecretQuestion): P
  */
 export function refuseUnfit(value: string, source: string, question: SecretQuestion): void {
   const { name, where } = question;
-  const any: SecretQuestion['allowed'] = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text' };
-  const { pattern, reason, least = 1, hint = ofPassword } = question.allowed ?? any;
+  const any = { pattern: /^[^\n\r\0]+$/, reason: 'it is one line of text', hint: 'correct it there' };
+  const allowed: NonNullable<SecretQuestion['allowed']> = question.allowed ?? any;
+  const { pattern, reason, least = 1, hint = ofPassword } = allowed;
   const fits = pattern.test(value);
   if (fits && value.length >= least) return;
   const fault = fits
@@ -133,7 +134,7 @@ async function fromFile(path: string, { name, where }: SecretQuestion): Promise<
     return (await readPrivateFile(path, longest)).replace(/\r?\n$/, '');
   } catch (error) {
     if (!(error instanceof PrivateFileFault)) throw error;
-    const hint = error.missing ? 'write the password into it, mode 0600' : error.hint;
+    const hint = error.missing ? 'write the secret into it, mode 0600' : error.hint;
     throw new Problem(`${name}: ${path} ${error.message}`, { where, hint });
   }
 }
