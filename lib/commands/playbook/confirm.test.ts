@@ -3,7 +3,7 @@ import { plainOutput } from '../../engine/output/plain.ts';
 import { plainStyle as style } from '../../engine/output/testing/plain-style.ts';
 import type { Planned } from '../../engine/run/plan.ts';
 import type { Confirmed } from '../../engine/run/run-options.ts';
-import { asking, confirmEachOn, confirmPlan } from './confirm.ts';
+import { asking, confirmEachOn, confirmPlan, refuseUnasked } from './confirm.ts';
 
 const planned = (resource: string, outcome: Planned['outcome'], more: Partial<Planned> = {}): Planned => ({
   task: { host: 'rpc-1', play: 'p', role: 'docker', resource },
@@ -69,6 +69,17 @@ test.each([
   ['yep', false],
 ])('the answer %j', async (answer, expected) => {
   expect((await confirmed(answer)).yes).toBe(expected);
+});
+
+test('without a terminal nothing is done to a host whose name would have to be typed', async () => {
+  const plans = [
+    { host: 'rpc-1', tasks: [planned('a', 'pending')] },
+    { host: 'db-1', tasks: [planned('c', 'ok')] },
+  ];
+  expect(await refuseUnasked(plans, ['db-1'])).toBe(true);
+  await expect(refuseUnasked(plans, ['rpc-1'])).rejects.toThrow(
+    'the name rpc-1 has to be typed, and there is no terminal to ask on',
+  );
 });
 
 describe('each change is asked about', () => {

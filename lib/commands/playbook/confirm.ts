@@ -56,10 +56,28 @@ export async function confirmPlan(
       `${host.padEnd(style.hostWidth)}  ${count('pending')} to change, ${count('unknown')} unknown or dependent`,
     );
   }
-  const word = busy.find(({ host }) => typed.includes(host))?.host;
+  const word = wordFor(plans, typed);
   if (word !== undefined) return (await ask(`type ${word} to make these changes: `)) === word.toLowerCase();
   const answer = await ask(`make these changes on ${busy.map(({ host }) => host).join(', ')}? [y/N] `);
   return /^y(es)?$/.test(answer ?? '');
+}
+
+/** The name that has to be typed, where such a host changes. */
+function wordFor(plans: readonly HostPlan[], typed: readonly string[]): string | undefined {
+  return plans.filter(changesSomething).find(({ host }) => typed.includes(host))?.host;
+}
+
+/**
+ * In place of a question where nobody can be asked.
+ *
+ * @param typed as of confirmPlan
+ * @throws Problem where the name of a host would have to be typed
+ */
+export async function refuseUnasked(plans: readonly HostPlan[], typed: readonly string[]): Promise<boolean> {
+  const word = wordFor(plans, typed);
+  if (word === undefined) return true;
+  const hint = 'nothing was changed. Look at the plan with --check, then pass --yes';
+  throw new Problem(`the name ${word} has to be typed, and there is no terminal to ask on`, { hint });
 }
 
 /**

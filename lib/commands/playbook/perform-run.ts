@@ -10,6 +10,7 @@ import { widthOf } from '../../engine/output/wrapped.ts';
 import { runRecord } from '../../engine/report/run-record.ts';
 import type { Listener } from '../../engine/run/events.ts';
 import { thisHolder } from '../../engine/run/lock/lock-holder.ts';
+import type { HostPlan } from '../../engine/run/plan.ts';
 import type { Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
@@ -17,7 +18,7 @@ import { changesOf, makePlan, refuseStale, type SavedPlan, savePlan } from '../.
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.mjs';
 import { recordFolder } from '../../node/project/project-folder.ts';
-import { asking, askOnTerminal, confirmEachOn, confirmPlan } from './confirm.ts';
+import { asking, askOnTerminal, confirmEachOn, confirmPlan, refuseUnasked } from './confirm.ts';
 import { lastingName, narrowing } from './follow-plan.ts';
 import type { Options } from './options.ts';
 import type { Open } from './put-back.ts';
@@ -121,9 +122,11 @@ function questionsOf<V>(
   const shown = output(options, style);
   const typed = hosts.filter(({ groups }) => groups.includes(playbook.typed ?? '')).map(({ name }) => name);
   const { confirm, show } = asking((plans) => confirmPlan(plans, style, print, ask, typed), shown);
-  const asks = !options.check && !options.yes && !options.json && !plan && terminal;
   if (options.step) return { questions: { confirmEach: confirmEachOn(style, print, ask) }, show };
-  return { questions: asks ? { confirm } : {}, show };
+  if (options.check || options.yes || plan) return { questions: {}, show };
+  if (terminal && !options.json) return { questions: { confirm }, show };
+  const refuse = (plans: readonly HostPlan[]) => refuseUnasked(plans, typed);
+  return { questions: typed.length > 0 ? { confirm: refuse } : {}, show };
 }
 
 function savePlanOf<V>({ playbook, options, inventory }: Job<V>, result: RunResult, file: string): void {

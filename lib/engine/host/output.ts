@@ -47,8 +47,13 @@ export class CommandFailed extends Error {
   constructor(command: string, output: Output) {
     const cause = output.timedOut ? 'took longer than its time limit' : `exited with ${output.exitCode}`;
     const last = redact(output.stderr).trim().split('\n').slice(-8).join('\n');
-    super(`command ${cause}: ${redact(command)}${last ? `\n${last}` : ''}`);
+    super(`command ${cause}: ${redact(withoutScripts(command))}${last ? `\n${last}` : ''}`);
     this.name = 'CommandFailed';
     this.output = output;
   }
+}
+
+/** A script in a command would bury the words of its failure. The plan shows it. */
+function withoutScripts(command: string): string {
+  return command.replace(/'(?:[^']|'\\'')*'/g, (word) => (word.includes('\n') ? "'…'" : word));
 }

@@ -51,6 +51,10 @@ test('a step fails in its own words, and one on another text as outdated', async
     hint: 'look at it',
   });
   await expect(makeSteps(host, command`start`)).rejects.toThrow('command exited with 1: start\nno memory');
+  const script = "#!/bin/sh\nset -eu\necho 'a start'";
+  await expect(makeSteps(host, command`sh -c ${script} retire /data/state-db`)).rejects.toThrow(
+    /^command exited with 1: sh -c '…' retire \/data\/state-db\nno memory$/,
+  );
   const { makeChanges } = await thisMachine();
   const { ended } = makeChanges([{ steps: [{ do: 'rewrite', path: '/f', was: 'aa', content: '' }] }]);
   expect(await ended).toEqual({ made: 0, outdated: '/f was changed by another program' });
