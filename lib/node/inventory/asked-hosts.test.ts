@@ -32,7 +32,7 @@ async function complaints(file: string): Promise<string[]> {
     (thrown) => thrown,
   );
   const problems = error instanceof Problem ? [error] : (error as Problems).problems;
-  return problems.map((problem) => describeProblem(problem).replace(`${dirname(file)}/`, ''));
+  return problems.map((problem) => describeProblem(problem).replaceAll(`${dirname(file)}/`, ''));
 }
 
 test('the example of the page works, with a stand-in for OpenTofu', async () => {
@@ -105,12 +105,48 @@ test.each<[string, string, string | RegExp]>([
     /groups\.rpc\.hosts: the command .* does not print a JSON object\n {2}it names hosts/,
   ],
   ['nothing', '', /does not print a JSON object/],
-  ['YAML', 'rpc-1: { address: 10.0.0.21 }', /does not print a JSON object/],
+  [
+    'YAML',
+    'rpc-1: { address: 10.0.0.21 }',
+    'COMMAND:1:1: groups.rpc.hosts: the output is not JSON: "r" stands here\n  the command must print one JSON object, and nothing else, on standard output: { "rpc-1": { "address": "10.0.0.21" } }',
+  ],
+  [
+    'a warning before the JSON',
+    `Warning: hunter2\n{ ${host} }`,
+    /^COMMAND:1:1: groups\.rpc\.hosts: the output is not JSON: "W" stands here\n(?!.*hunter2)/,
+  ],
+  ['cut JSON', `{\n  ${host},`, /^COMMAND:2:39: groups\.rpc\.hosts: the output is not JSON: it ends here\n/],
   ['no host', '{}', /group rpc has no host/],
 ])('%s in the output is refused at its place', async (_, text, expected) => {
   const { file, command } = await asked(text);
-  const said = (await complaints(file)).map((line) => line.replace(command, 'COMMAND'));
+  const said = (await complaints(file)).map((line) =>
+    line.replaceAll(/lab\.yaml:\d+:\d+: (?=cmd:)/g, '').replaceAll(command, 'COMMAND'),
+  );
   expect(said).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+});
+
+test('a byte order mark at the beginning of the output is ignored', async () => {
+  const { file } = await asked(`\uFEFF{ ${host} }`);
+  const { hosts } = await loadDeployment(file);
+  expect(hosts.map(({ name }) => name)).toEqual(['db-1', 'rpc-1']);
+});
+
+test('a command of several lines is named by its first one, behind its place in the inventory', async () => {
+  const wrong = `set -e\necho '{ "rpc-1": { "adress": 1 } }'\n`;
+  const file = await labDeployment([[['groups', 'rpc'], { hosts: `cmd:${wrong}` }]]);
+  const place = String.raw`lab\.yaml:\d+:\d+`;
+  expect(await complaints(file)).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${place}: cmd:set -e…:1:3: groups\\.rpc\\.rpc-1\\.address is missing`),
+    ),
+    expect.stringMatching(
+      new RegExp(`^${place}: cmd:set -e…:1:14: unknown key groups\\.rpc\\.rpc-1\\.adress`),
+    ),
+  ]);
+  const failing = await labDeployment([[['groups', 'rpc'], { hosts: 'cmd:set -e\nexit 3\n' }]]);
+  expect(await complaints(failing)).toEqual([
+    expect.stringMatching(new RegExp(`^${place}: groups\\.rpc\\.hosts: the command set -e… ended with 3\n`)),
+  ]);
 });
 
 test.each([
