@@ -2,7 +2,16 @@ import { Problem } from '../problem/problem.ts';
 import { jsonFault } from '../text/json-fault.ts';
 import { parseJson } from '../text/parse-json.ts';
 import { type GroupTree, type OutlinedGroup, settingsOfGroup } from './group-tree.ts';
-import { type LocatedEntry, type LocatedMap, pathName, scalars, valueAt } from './located.ts';
+import {
+  entriesAt,
+  type Located,
+  type LocatedEntry,
+  type LocatedMap,
+  pathName,
+  scalarAt,
+  scalars,
+  valueAt,
+} from './located.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { problemsIn, throwProblems } from './problem-list.ts';
 import { commandName, outputOfCommand } from './secret-reference.ts';
@@ -127,7 +136,7 @@ function refuseWrong({ name, hosts }: OutlinedGroup, command: Command, text: str
     const hint = 'keep one of the two';
     return new Problem(`host ${host} is named by group ${name} in the inventory, too`, { where, hint });
   });
-  // A name or label in a cloud could make a command or a file of this machine a value.
+  // A name or label in a cloud could make a command, a file of this machine or the machine itself a value.
   const references = [...scalars(printed)].flatMap(({ path, scalar: { value, at: where } }) => {
     if (referencesIn(value).length === 0) return [];
     const hint = 'a reference has its place in the inventory, such as in the vars of the group';
@@ -136,5 +145,23 @@ function refuseWrong({ name, hosts }: OutlinedGroup, command: Command, text: str
       hint,
     });
   });
-  throwProblems([...problems, ...references]);
+  const ofThisMachine = [...printed.entries].flatMap(([host, { value }]) =>
+    settingsOfThisMachine(host, value),
+  );
+  throwProblems([...problems, ...references, ...ofThisMachine]);
 }
+
+/** Settings of a host that are about the machine that runs the playbook. */
+function settingsOfThisMachine(host: string, settings: Located): Problem[] {
+  return [...entriesAt(settings, [])].flatMap(([key, { value }]) => {
+    const isLocal = key === 'connection' && scalarAt(value, []) === 'local';
+    if (!isLocal && !keyFiles.includes(key)) return [];
+    const why = isLocal ? 'makes this machine a host' : 'names a file of this machine';
+    const hint = isLocal
+      ? 'write this host in the inventory'
+      : `${key} has its place under ssh in the inventory`;
+    return new Problem(`${host}.${key} ${why}, in the output of a command`, { where: value.at, hint });
+  });
+}
+
+const keyFiles: readonly string[] = ['identity_file', 'known_hosts'];

@@ -100,6 +100,21 @@ test.each<[string, string, string | RegExp]>([
     /COMMAND:1:\d+: rpc-1\.vars\.region is a reference to a secret, in the output of a command/,
   ],
   [
+    'this machine',
+    `{ ${host.replace(' }', ', "connection": "local" }')} }`,
+    'COMMAND:1:52: rpc-1.connection makes this machine a host, in the output of a command\n  write this host in the inventory',
+  ],
+  [
+    'a key file',
+    `{ ${host.replace(' }', ', "identity_file": "~/.ssh/other" }')} }`,
+    'COMMAND:1:55: rpc-1.identity_file names a file of this machine, in the output of a command\n  identity_file has its place under ssh in the inventory',
+  ],
+  [
+    'a file of host keys',
+    `{ ${host.replace(' }', ', "known_hosts": "/dev/null" }')} }`,
+    /COMMAND:1:53: rpc-1\.known_hosts names a file of this machine, in the output of a command/,
+  ],
+  [
     'a list',
     '["10.0.0.21"]',
     /groups\.rpc\.hosts: the command .* does not print a JSON object\n {2}it names hosts/,
@@ -123,6 +138,22 @@ test.each<[string, string, string | RegExp]>([
     line.replaceAll(/lab\.yaml:\d+:\d+: (?=cmd:)/g, '').replaceAll(command, 'COMMAND'),
   );
   expect(said).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+});
+
+test.each([
+  ['/srv/manifest.json', true],
+  ['s3://bucket/folder/manifest.json', false],
+])('the manifest %s in the output is refused where it is a path', async (manifest, isRefused) => {
+  const vars = { snapshot: { manifest } };
+  const { file } = await asked(JSON.stringify({ 'rpc-1': { address: '10.0.0.21', vars } }), [
+    [['vars_files'], undefined],
+    [['vars', 'network', 'genesis', 'sha256'], 'a'.repeat(64)],
+    [['vars', 'snapshot'], { manifest: 'manifest.json', from: '/srv/snapshots' }],
+  ]);
+  const said = (await complaints(file)).join('\n');
+  const refused = /:1:64: snapshot\.manifest names a file of this machine, in the output of a command\n/;
+  expect(refused.test(said), said).toBe(isRefused);
+  if (isRefused) expect(said).toContain('name the file in the vars of the group, in the inventory');
 });
 
 test('a byte order mark at the beginning of the output is ignored', async () => {
