@@ -139,6 +139,13 @@ test("inventories are found in the team's own folder: by -C, or upwards from the
   expect(elsewhere.status).toBe(3);
 });
 
+test('commands in messages have -C where the run has it', () => {
+  const shown = program(folder, 'secrets', 'show', '--inventory', 'one', '-C', fleet);
+  expect(shown.stderr).toContain(`npx rpc-playbooks secrets -C ${fleet} --inventory one generate`);
+  const there = program(fleet, 'secrets', 'show', '--inventory', 'one');
+  expect(there.stderr).toContain('npx rpc-playbooks secrets --inventory one generate');
+});
+
 test("a template of the team's own folder has priority, and is named where it is wrong", () => {
   const own = join(fleet, 'templates/current');
   mkdirSync(own, { recursive: true });

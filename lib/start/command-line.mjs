@@ -28,6 +28,8 @@ function inFolder(all) {
   const dashes = all.indexOf('--');
   if (at === -1 || (dashes !== -1 && dashes < at)) return all;
   const [, folder] = all.splice(at, 2);
+  // Messages have it in the commands that they name.
+  process.env.RPC_PLAYBOOKS_FOLDER = folder;
   try {
     process.chdir(folder ?? '');
   } catch {

@@ -15,6 +15,7 @@ import type { Playbook } from '../../engine/run/playbook.ts';
 import { run } from '../../engine/run/run.ts';
 import type { RunOptions, RunResult } from '../../engine/run/run-options.ts';
 import { changesOf, makePlan, refuseStale, type SavedPlan, savePlan } from '../../engine/run/saved-plan.ts';
+import { asRepeated } from '../../engine/text/as-started.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { shellWord } from '../../engine/text/shell-word.mjs';
 import { recordFolder } from '../../node/project/project-folder.ts';
@@ -145,7 +146,7 @@ function savePlanOf<V>({ playbook, options, inventory }: Job<V>, result: RunResu
   };
   savePlan(makePlan(result.plans, origin, Date.now()), file);
   const command = `npx zx playbooks/${playbook.name}.mjs --plan ${printable(shellWord(file))}`;
-  say(`the plan is in ${printable(file)}; to follow it: ${command}`);
+  say(`the plan is in ${printable(file)}; to follow it: ${asRepeated(command)}`);
 }
 
 /** Writes the report. The result of the run is more important than an error here. */

@@ -13,6 +13,7 @@ import {
   type SecretValues,
 } from '../../engine/secret/secret-values.ts';
 import { secretsFileOf } from '../../engine/secret/secrets-file.ts';
+import { asRepeated } from '../../engine/text/as-started.ts';
 import { shellWord } from '../../engine/text/shell-word.mjs';
 import { didYouMean } from '../../engine/text/suggest.ts';
 import type { DatabasePassword, InventorySecrets } from '../../node/inventory/database-passwords.ts';
@@ -61,7 +62,8 @@ export const run = command({
       options,
       file,
       values: (text) => parseSecretValues(text, file, allowed),
-      command: (words) => `npx zx playbooks/secrets.mjs --inventory ${shellWord(options.inventory)} ${words}`,
+      command: (words) =>
+        asRepeated(`npx zx playbooks/secrets.mjs --inventory ${shellWord(options.inventory)} ${words}`),
     });
     return exitCode.converged;
   },
@@ -218,7 +220,7 @@ function passwordsToRotate(task: Task, values: SecretValues): readonly string[] 
 function nextSteps({ options, command }: Task): readonly string[] {
   return [
     '1. Deploy all servers, which changes the passwords in the databases and on every server. Where CI deploys, commit the file first:',
-    `     npx zx playbooks/deploy.mjs --inventory ${shellWord(options.inventory)}`,
+    asRepeated(`     npx zx playbooks/deploy.mjs --inventory ${shellWord(options.inventory)}`),
     '2. When that has converged, remove the previous ones:',
     `     ${command('rotate --done')}`,
   ];

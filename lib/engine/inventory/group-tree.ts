@@ -23,7 +23,7 @@ export interface GroupTree {
   readonly groups: ReadonlyMap<string, OutlinedGroup>;
   /** The groups that a group is within, at any depth, without the group itself. */
   above(group: string): ReadonlySet<string>;
-  /** Children that do not exist, or that the group is within. */
+  /** A group called all; children that do not exist, or that the group is within. */
   readonly problems: readonly Problem[];
 }
 
@@ -37,7 +37,7 @@ export function groupTree(top: Located): GroupTree {
     const direct = [...(parents.get(name) ?? [])];
     return new Set(direct.flatMap((parent) => [parent, ...above(parent)]));
   };
-  const problems: Problem[] = [];
+  const problems = namedAll(top);
   for (const parent of groups.values()) {
     for (const { name, at: where } of parent.children) {
       if (!groups.has(name)) {
@@ -50,6 +50,14 @@ export function groupTree(top: Located): GroupTree {
     }
   }
   return { groups, above, problems };
+}
+
+/** A pattern `all` means every host: a play or a limit would not mean the group. */
+function namedAll(top: Located): Problem[] {
+  const where = entriesAt(top, ['groups']).get('all')?.keyAt;
+  if (!where) return [];
+  const hint = 'give it another name; variables of all hosts are under vars, beside groups';
+  return [new Problem('no group can be called all: in a host pattern that means all hosts', { where, hint })];
 }
 
 function group(name: string, value: Located): OutlinedGroup {

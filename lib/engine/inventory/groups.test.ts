@@ -147,6 +147,16 @@ describe('two groups, neither within the other,', () => {
 const one = 'one: { address: 10.0.0.1 }';
 test.each([
   [
+    'a group called all',
+    `all: { ${one} }`,
+    'a.yaml:2:3: no group can be called all: in a host pattern that means all hosts\n  give it another name; variables of all hosts are under vars, beside groups',
+  ],
+  ...['a:b', 'a,b', '"!a"', '"&a"', '"~a"', '"*"', '"a[0]"', '"@a"'].map((name) => [
+    `a group called ${name}`,
+    `${name}: { ${one} }`,
+    `a.yaml:2:3: groups.${name.replaceAll('"', '')}: the name must start with a letter or digit and hold only letters, digits, . _ -`,
+  ]),
+  [
     'a child that does not exist',
     `a: { children: [c], ${one} }`,
     'a.yaml:2:19: groups.a.children names c, and there is no such group\n  did you mean b?',

@@ -535,6 +535,19 @@ test.each([
   expect(ini).toContain(`hosts.ini:${place}: ${said}`);
 });
 
+test.each(['[groups.rpc]\nrpc-1 = { address = "192.0.2.11" }\n', 'name = "main"\n'])(
+  'an inventory in TOML is called that: %j',
+  async (content) => {
+    const said = `main.toml: this is TOML, and an inventory is YAML
+  write it as YAML: inventory/testnet.yaml is an example, and init makes one`;
+    const files = { 'main.toml': content, 'a.yaml': `vars_files: [main.toml]\n${good}` };
+    expect(await complaints(files)).toEqual([said]);
+    const here = await write(files);
+    const named = loadInventory(join(here, 'main.toml'), schema, { folder: here }).catch(describeProblem);
+    expect(await named).toContain(said);
+  },
+);
+
 test('a file of the working directory is not taken for the name of an inventory', async () => {
   await expect(loadInventory('package.json', schema, { folder })).rejects.toMatchObject({
     hint: 'for the file of this name: --inventory ./package.json',

@@ -93,11 +93,11 @@ export async function outlineInventory(
 }
 
 /**
- * Whether an inventory is given by its path, and not by its name. One of Ansible is read to be
- * refused as such.
+ * Whether an inventory is given by its path, and not by its name. One of Ansible, and TOML, is read
+ * to be refused as such.
  */
 export function isInventoryPath(nameOrFile: string): boolean {
-  return /[/\\]|\.(ya?ml|ini)$/.test(nameOrFile);
+  return /[/\\]|\.(ya?ml|ini|toml)$/.test(nameOrFile);
 }
 
 async function findInventory(nameOrFile: string, folder: string | undefined): Promise<string> {

@@ -22,14 +22,15 @@ const mostNodes = 50_000;
  * Parses YAML 1.2 with a mapping at its top. A byte order mark at its start is skipped.
  *
  * @param file path, as problems show it
+ * @param from for the output of a command: where the command is
  * @throws Problem, Problems with the first syntax error, all tags, or all duplicate keys, each
  * with its place
  */
-export function parseYaml(text: string, file: string): LocatedMap {
+export function parseYaml(text: string, file: string, from?: Place): LocatedMap {
   const lines = new LineCounter();
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
-    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1), ...(from && { from }) };
   };
   return new Conversion(placeOf).top(topMapping(text.replace(/^\uFEFF/, ''), lines, placeOf));
 }

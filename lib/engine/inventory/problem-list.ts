@@ -1,4 +1,4 @@
-import { exitCode, type Place, Problem, Problems } from '../problem/problem.ts';
+import { describePlace, exitCode, type Place, Problem, Problems } from '../problem/problem.ts';
 
 /**
  * The problems of a caught error.
@@ -24,7 +24,7 @@ export function throwProblems(problems: readonly Problem[], open: readonly Probl
 }
 
 function placeKey({ where }: Problem): string {
-  return `${where?.file}:${where?.line}:${where?.column}`;
+  return where ? describePlace(where) : '';
 }
 
 function sorted(problems: readonly Problem[]): Problem[] {

@@ -144,6 +144,12 @@ async function fromCommand(command: string, question: SecretQuestion): Promise<s
   return (await outputOfCommand(command, question, longest, hint)).replace(/\r?\n$/, '');
 }
 
+/** A command as messages name it: its first line, and … for further ones. */
+export function commandName(command: string): string {
+  const [first = '', ...more] = command.trim().split('\n');
+  return more.length > 0 ? `${first.trimEnd()}…` : first;
+}
+
 /**
  * What a command of an inventory prints, which runs in the folder of the file that names it.
  *
@@ -161,14 +167,14 @@ export async function outputOfCommand(
   // A relative name in the command would be one of another user.
   const unfit = unfitness(folder, { alone: true, folder: resolve(folder) });
   if (unfit) {
-    const what = `${name}: the command ${command} runs in ${folder}, which ${unfit.message}`;
+    const what = `${name}: the command ${commandName(command)} runs in ${folder}, which ${unfit.message}`;
     throw new Problem(what, { where, hint: unfit.hint });
   }
   try {
     return await outputOf(command, folder, most);
   } catch (error) {
     if (!(error instanceof SecretCommandFailed)) throw error;
-    throw new Problem(`${name}: the command ${command} ${error.message}`, { where, hint });
+    throw new Problem(`${name}: the command ${commandName(command)} ${error.message}`, { where, hint });
   }
 }
 

@@ -8,11 +8,21 @@ const mostShown = 100;
 /** A key whose value may be a secret by its name. */
 const secretKey = /pass(word|phrase)?|secret|token|api_?key|private_?key|auth|credential/i;
 
+/** A reference within a text, which may have blanks and quotes in it. */
+const reference = String.raw`\{\{[^{}]*\}\}`;
+
+/** Any number of references, and of characters but some: no text fits in two ways, which takes long. */
+const textWithout = (characters: string) =>
+  String.raw`(?:${reference}|(?!${reference})[^\s"'${characters}])*`;
+
 /**
  * An address within a text. Providers put keys into user names, paths and queries, so that only
- * the rest is shown.
+ * the rest is shown. A password may hold an @: the host is behind the last one.
  */
-const address = /([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/?#"'@]*@)?([^\s/?#"']*)([/?#][^\s"']*)?/gi;
+const address = new RegExp(
+  String.raw`([a-z][a-z0-9+.-]*:\/\/)(?:${textWithout('/?#')}@)?(${textWithout('/?#@')})([/?#]${textWithout('')})?`,
+  'gi',
+);
 
 /**
  * A value of an inventory for a line of output, without what may be secret: the rest of an

@@ -40,6 +40,11 @@ export async function readYamlFile(file: string): Promise<LocatedMap> {
   try {
     return parseYaml(text, file);
   } catch (error) {
+    // It has groups in brackets, as an inventory of Ansible has.
+    if (/\.toml$/i.test(file)) {
+      const hint = 'write it as YAML: inventory/testnet.yaml is an example, and init makes one';
+      throw new Problem('this is TOML, and an inventory is YAML', { where, hint });
+    }
     const at = text.split('\n').findIndex((line) => lineOfIni.test(line));
     throw at < 0 ? error : ansibleInventory({ file, line: at + 1, column: 1 });
   }

@@ -1,6 +1,6 @@
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
 import { redact } from '../secret/secret.ts';
-import { asStarted } from '../text/as-started.ts';
+import { asRepeated } from '../text/as-started.ts';
 import { readable } from '../text/printable.ts';
 
 /** The most problems shown at once. */
@@ -13,7 +13,7 @@ const mostShown = 100;
  * @param verbose adds the stack of an error that is not the operator's mistake
  */
 export function describeError(error: unknown, verbose = false): string {
-  return asStarted(readable(redact(describe(error, verbose))));
+  return asRepeated(readable(redact(describe(error, verbose))));
 }
 
 /** An error of a host, without its name in front: the line starts with it. */

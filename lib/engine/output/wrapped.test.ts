@@ -37,6 +37,16 @@ describe('a line on a terminal', () => {
     'npx zx playbooks/deploy.mjs --plan FILE',
     'docker logs --tail 100 json-rpc',
     'command exited with 1: test -f /etc/a && cat /etc/a',
+    "npx zx playbooks/deploy.mjs -C '/srv/a folder' --inventory mainnet",
+    'ssh-keyscan -p 2222 -t ed25519 192.0.2.11 >> ~/.ssh/known_hosts',
+    'ssh-copy-id -p 2222 root@192.0.2.11',
+    'ssh-keygen && ssh-copy-id root@192.0.2.11',
+    'eval "$(ssh-agent)" && ssh-add /srv/keys/id_ed25519',
+    'ssh 192.0.2.11 sudo date -u -s @$(date +%s)',
+    'openssl pkey -in KEY -out NEW',
+    'age-keygen -o FILE',
+    'docker buildx imagetools inspect NAME',
+    '`hostname -I on the host itself`',
     "'/srv/a folder with blanks/and-a-name'",
     '{"jsonrpc": "2.0", "error": {"code": -32000}}',
     '/srv/inventories/of-a-team/with-a-long-name/mainnet.yaml:120:14',
@@ -51,6 +61,13 @@ describe('a line on a terminal', () => {
   test('keeps the blank at the end of a question', () => {
     expect(wrapped('make these changes on db-1, rpc-1? [y/N] ', 30).at(-1)).toBe('    rpc-1? [y/N] ');
   });
+
+  test.each(['openssl makes no certificate of this', 'ssh cannot read its configuration for it'])(
+    'breaks in a sentence about a program: %s',
+    (sentence) => {
+      expect(wrapped(sentence, 30).length).toBeGreaterThan(1);
+    },
+  );
 
   test('breaks in a sentence behind a command', () => {
     expect(wrapped('npx zx playbooks/x.mjs turns bare servers into nodes', 40)).toEqual([

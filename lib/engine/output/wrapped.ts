@@ -12,22 +12,35 @@ export function widthOf({ isTTY, columns }: Screen): number | undefined {
   return isTTY && columns ? columns : undefined;
 }
 
-/** Programs whose commands are in messages, as words of a regular expression. */
+/**
+ * Programs whose commands are in messages, as words of a regular expression. A list, because a
+ * sentence has options and colons, too.
+ */
 const programs = [
-  ...['npm run', 'systemctl', 'journalctl', 'apt-get', 'ssh-keygen', String.raw`ssh -\w`],
+  ...[
+    'npm run',
+    'systemctl',
+    'journalctl',
+    'apt-get',
+    'eval(?= ")',
+    'age-keygen(?= -)',
+    String.raw`openssl \w+(?= -)`,
+  ],
+  ...['ssh-(?:add|copy-id|keygen|keyscan)', String.raw`ssh (?:-\w|\S+ sudo)`],
   ...['git -C', 'git checkout', String.raw`rm -\w+`, 'mkdir -p', 'chmod', 'chown', 'iptables'],
-  'docker (?:compose|exec|image|info|inspect|logs|network|ps|restart|rm|run|start|stop|volume)',
+  'docker (?:buildx|compose|exec|image|info|inspect|logs|network|ps|restart|rm|run|start|stop|volume)',
 ];
 
 /** What stays on one line, so that it can be copied. */
 const whole = [
   // A command of ours: its options and their values, and words that are no sentence.
-  String.raw`npx (?:zx|rpc-playbooks) \S+(?: -\S+| [A-Z]+\b|(?<= -\S+) \S+| (?:generate|edit|show|rotate|rekey)\b)*`,
+  String.raw`npx (?:zx|rpc-playbooks) \S+(?: -\S+| [A-Z]+\b|(?<= -\S+) (?:'[^']*'|\S+)| (?:generate|edit|show|rotate|rekey)\b)*`,
   // Another command, up to the end of its clause.
   String.raw`(?:${programs.join('|')}) .*?(?=[;,)](?: |$)| and | or |$)\S?`,
   // A command of a host, as an error has it.
   String.raw`command (?:exited with \d+|took longer than its time limit): .*`,
-  // A text in quotes, JSON, a map of YAML, a word.
+  // A text in quotes, which are around commands, too; JSON, a map of YAML, a word.
+  '`[^`]*`\\S*',
   String.raw`"[^"]*"\S*`,
   String.raw`'[^']*'\S*`,
   String.raw`[{[]["{[].*[}\]]\S*`,

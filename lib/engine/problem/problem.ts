@@ -3,6 +3,8 @@ export interface Place {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
+  /** For the output of a command, which is no file: where the command is. */
+  readonly from?: Place;
 }
 
 /** The exit codes of every playbook. */
@@ -72,9 +74,13 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return error instanceof Problems ? exitCode.badInput : exitCode.failed;
 }
 
-/** `file:line:column`, which editors and terminals turn into a link. */
-export function describePlace(place: Place): string {
-  return [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
+/**
+ * `file:line:column`, which editors and terminals turn into a link. Before a place in the output of
+ * a command comes the place of the command.
+ */
+export function describePlace({ file, line, column, from }: Place): string {
+  const own = [file, line, column].filter((part) => part !== undefined).join(':');
+  return from ? `${describePlace(from)}: ${own}` : own;
 }
 
 /** A problem as the operator reads it: place and cause, then the hint on its own line. */

@@ -5,6 +5,7 @@ import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { Failure } from '../problem/problem.ts';
 import { applyDrift } from '../resource/apply-drift.ts';
 import { driftOf, type Resource, type Verdict, type Work } from '../resource/resource.ts';
+import { asRepeated } from '../text/as-started.ts';
 import { type ChangeOptions, quitByOperator } from './converge.ts';
 import type { Listener, Task } from './events.ts';
 import type { Fleet } from './fleet.ts';
@@ -185,7 +186,7 @@ export class TurnTaking<V> {
     if (!play.turns || !leave || (stop.aborted && !interrupt.aborted)) return why;
     if (!interrupt.aborted && why !== quitByOperator && leave.seen?.is === 'ok') {
       this.leftOut.push(host.name);
-      return `${why}; ${play.turns.staysOut}`;
+      return asRepeated(`${why}; ${play.turns.staysOut}`);
     }
     const undo = this.#taskRun('undo', host, play, play.turns);
     return undo.resource.work(host.writerFor(undo.task)).then(

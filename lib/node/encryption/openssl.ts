@@ -102,19 +102,61 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
+/** Why OpenSSL refuses a certificate, as `openssl verify` prints it. */
+export interface Unverified {
+  /** Of X509_verify_cert_error_string(3), such as 2. */
+  readonly number: number;
+  readonly words: string;
+}
+
+/**
+ * Verifies a certificate of a server as clients with libpq do: up to an authority that has signed
+ * itself, with keys of 112 bits of security (SSL_CTX_set_security_level(3), level 2, that of Debian
+ * and Ubuntu).
+ *
+ * @param certificate in PEM
+ * @param trusted certificates of authorities, in PEM; those of this machine do not count
+ * @returns undefined for one that is valid, and where openssl of this machine does not tell
+ */
+export async function unverified(certificate: string, trusted: string): Promise<Unverified | undefined> {
+  return inFolder(async (folder) => {
+    writeFileSync(join(folder, 'ca.pem'), trusted);
+    const known = ['-CAfile', join(folder, 'ca.pem'), '-no-CApath', '-no-CAstore'];
+    const words = ['verify', ...known, '-purpose', 'sslserver', '-auth_level', '2', '/dev/stdin'];
+    const { stderr } = await answerOf(words, certificate);
+    const [, number, said = ''] = /^error (\d+) at \d+ depth lookup: ?(.*)$/m.exec(stderr) ?? [];
+    return number === undefined ? undefined : { number: Number(number), words: said };
+  });
+}
+
+/**
+ * @throws Problem where this machine has no openssl, or openssl refuses
+ */
+async function openssl(words: readonly string[], key: Secret): Promise<string> {
+  const { code, stdout, stderr } = await answerOf(words, key.reveal());
+  if (code === 0) return stdout;
+  const missing = code === 127;
+  const last = stderr.trim().split('\n').at(-1) ?? '';
+  const what = missing ? 'this machine has no openssl' : `openssl makes no certificate: ${last}`;
+  const hint = missing ? 'install it: it signs the certificates of database servers' : undefined;
+  throw new Problem(what, { hint });
+}
+
+interface Answer {
+  /** 127 where this machine has no openssl. */
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** A key travels through a pipe: /dev/stdin cannot be opened on the socket that Node gives. */
-function openssl(words: readonly string[], key: Secret): Promise<string> {
-  return new Promise((resolve, reject) => {
+function answerOf(words: readonly string[], input: string): Promise<Answer> {
+  return new Promise((resolve) => {
     const script = 'command -v openssl >/dev/null || exit 127; cat | openssl "$@"';
-    const child = execFile('sh', ['-c', script, 'sh', ...words], (error, stdout, stderr) => {
-      if (!error) return resolve(stdout);
-      const missing = error.code === 127;
-      const last = stderr.trim().split('\n').at(-1) ?? '';
-      const what = missing ? 'this machine has no openssl' : `openssl makes no certificate: ${last}`;
-      const hint = missing ? 'install it: it signs the certificates of database servers' : undefined;
-      reject(new Problem(what, { hint }));
-    });
+    const child = execFile('sh', ['-c', script, 'sh', ...words], (error, stdout, stderr) =>
+      resolve({ code: error ? error.code : 0, stdout, stderr }),
+    );
     child.stdin?.on('error', () => {});
-    child.stdin?.end(key.reveal());
+    child.stdin?.end(input);
   });
 }

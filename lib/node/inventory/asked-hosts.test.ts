@@ -32,7 +32,7 @@ async function complaints(file: string): Promise<string[]> {
     (thrown) => thrown,
   );
   const problems = error instanceof Problem ? [error] : (error as Problems).problems;
-  return problems.map((problem) => describeProblem(problem).replace(`${dirname(file)}/`, ''));
+  return problems.map((problem) => describeProblem(problem).replaceAll(`${dirname(file)}/`, ''));
 }
 
 test('the example of the page works, with a stand-in for OpenTofu', async () => {
@@ -100,17 +100,84 @@ test.each<[string, string, string | RegExp]>([
     /COMMAND:1:\d+: rpc-1\.vars\.region is a reference to a secret, in the output of a command/,
   ],
   [
+    'this machine',
+    `{ ${host.replace(' }', ', "connection": "local" }')} }`,
+    'COMMAND:1:52: rpc-1.connection makes this machine a host, in the output of a command\n  write this host in the inventory',
+  ],
+  [
+    'a key file',
+    `{ ${host.replace(' }', ', "identity_file": "~/.ssh/other" }')} }`,
+    'COMMAND:1:55: rpc-1.identity_file names a file of this machine, in the output of a command\n  identity_file has its place under ssh in the inventory',
+  ],
+  [
+    'a file of host keys',
+    `{ ${host.replace(' }', ', "known_hosts": "/dev/null" }')} }`,
+    /COMMAND:1:53: rpc-1\.known_hosts names a file of this machine, in the output of a command/,
+  ],
+  [
     'a list',
     '["10.0.0.21"]',
     /groups\.rpc\.hosts: the command .* does not print a JSON object\n {2}it names hosts/,
   ],
   ['nothing', '', /does not print a JSON object/],
-  ['YAML', 'rpc-1: { address: 10.0.0.21 }', /does not print a JSON object/],
+  [
+    'YAML',
+    'rpc-1: { address: 10.0.0.21 }',
+    'COMMAND:1:1: groups.rpc.hosts: the output is not JSON: "r" stands here\n  the command must print one JSON object, and nothing else, on standard output: { "rpc-1": { "address": "10.0.0.21" } }',
+  ],
+  [
+    'a warning before the JSON',
+    `Warning: hunter2\n{ ${host} }`,
+    /^COMMAND:1:1: groups\.rpc\.hosts: the output is not JSON: "W" stands here\n(?!.*hunter2)/,
+  ],
+  ['cut JSON', `{\n  ${host},`, /^COMMAND:2:39: groups\.rpc\.hosts: the output is not JSON: it ends here\n/],
   ['no host', '{}', /group rpc has no host/],
 ])('%s in the output is refused at its place', async (_, text, expected) => {
   const { file, command } = await asked(text);
-  const said = (await complaints(file)).map((line) => line.replace(command, 'COMMAND'));
+  const said = (await complaints(file)).map((line) =>
+    line.replaceAll(/lab\.yaml:\d+:\d+: (?=cmd:)/g, '').replaceAll(command, 'COMMAND'),
+  );
   expect(said).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+});
+
+test.each([
+  ['/srv/manifest.json', true],
+  ['s3://bucket/folder/manifest.json', false],
+])('the manifest %s in the output is refused where it is a path', async (manifest, isRefused) => {
+  const vars = { snapshot: { manifest } };
+  const { file } = await asked(JSON.stringify({ 'rpc-1': { address: '10.0.0.21', vars } }), [
+    [['vars_files'], undefined],
+    [['vars', 'network', 'genesis', 'sha256'], 'a'.repeat(64)],
+    [['vars', 'snapshot'], { manifest: 'manifest.json', from: '/srv/snapshots' }],
+  ]);
+  const said = (await complaints(file)).join('\n');
+  const refused = /:1:64: snapshot\.manifest names a file of this machine, in the output of a command\n/;
+  expect(refused.test(said), said).toBe(isRefused);
+  if (isRefused) expect(said).toContain('name the file in the vars of the group, in the inventory');
+});
+
+test('a byte order mark at the beginning of the output is ignored', async () => {
+  const { file } = await asked(`\uFEFF{ ${host} }`);
+  const { hosts } = await loadDeployment(file);
+  expect(hosts.map(({ name }) => name)).toEqual(['db-1', 'rpc-1']);
+});
+
+test('a command of several lines is named by its first one, behind its place in the inventory', async () => {
+  const wrong = `set -e\necho '{ "rpc-1": { "adress": 1 } }'\n`;
+  const file = await labDeployment([[['groups', 'rpc'], { hosts: `cmd:${wrong}` }]]);
+  const place = String.raw`lab\.yaml:\d+:\d+`;
+  expect(await complaints(file)).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${place}: cmd:set -e…:1:3: groups\\.rpc\\.rpc-1\\.address is missing`),
+    ),
+    expect.stringMatching(
+      new RegExp(`^${place}: cmd:set -e…:1:14: unknown key groups\\.rpc\\.rpc-1\\.adress`),
+    ),
+  ]);
+  const failing = await labDeployment([[['groups', 'rpc'], { hosts: 'cmd:set -e\nexit 3\n' }]]);
+  expect(await complaints(failing)).toEqual([
+    expect.stringMatching(new RegExp(`^${place}: groups\\.rpc\\.hosts: the command set -e… ended with 3\n`)),
+  ]);
 });
 
 test.each([

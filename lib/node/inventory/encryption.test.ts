@@ -1,5 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test, vi } from 'vitest';
+import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { describeProblem, Problems } from '../../engine/problem/problem.ts';
 import { newAuthority, newKey, newServerCertificate } from '../encryption/openssl.ts';
 import { authorityFiles } from '../encryption/testing/authority.ts';
@@ -84,6 +87,64 @@ test('a wrong authority is refused with its place, before anything is touched', 
   }
 });
 
+test('an authority whose certificates clients do not verify is refused', async () => {
+  const { put, folder } = await authorityFiles();
+  const openssl = (words: string) =>
+    execFileSync('openssl', words.split(' '), { cwd: folder, stdio: 'pipe' });
+  const authority = 'basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign\n';
+  put('plain.ext', authority);
+  put('names.ext', `${authority}nameConstraints = critical, permitted;DNS:example.org\n`);
+  put('addresses.ext', `${authority}nameConstraints = critical, excluded;IP:172.30.0.0/255.255.0.0\n`);
+  /** An authority that has signed itself, or that another one has signed. */
+  const made = (name: string, bits: number, extensions: string, above?: string) => {
+    openssl(`req -new -newkey rsa:${bits} -nodes -keyout ${name}.key -subj /CN=${name} -out ${name}.csr`);
+    const signer = above ? `-CA ${above}.pem -CAkey ${above}.key -CAcreateserial` : `-signkey ${name}.key`;
+    openssl(`x509 -req -in ${name}.csr ${signer} -days 9 -extfile ${extensions}.ext -out ${name}.pem`);
+    chmodSync(join(folder, `${name}.key`), 0o600);
+    return tls(join(folder, `${name}.pem`), join(folder, `${name}.key`));
+  };
+  put('lowest.ext', authority.replace('TRUE', 'TRUE, pathlen:0'));
+  made('root', 2048, 'plain');
+  const chained = (name: string, above: string) => {
+    const text = [name, above].map((each) => readFileSync(join(folder, `${each}.pem`), 'utf8')).join('');
+    return { text, changes: tls(put(`${name}-chain.pem`, text), join(folder, `${name}.key`)) };
+  };
+  made('lowest', 2048, 'lowest');
+  made('below', 2048, 'plain', 'lowest');
+  const cases: [Changes, string | RegExp][] = [
+    [
+      made('sub', 2048, 'plain', 'root'),
+      'sub.pem has no authority that has signed itself: clients follow the signatures up to it\n  put the certificates of the authorities above behind the first one, up to the root',
+    ],
+    [
+      made('weak', 1024, 'plain'),
+      'weak.pem has an authority that is too weak: clients refuse an RSA key of less than 2048 bits, and signatures with SHA-1\n  make a new one: secrets.mjs generate (docs/encryption.md)',
+    ],
+    [
+      made('names', 2048, 'names'),
+      'names.pem begins with an authority that may not sign for db-1: its name constraints exclude one of 172.30.77.11, db-1, state-db, localhost, 127.0.0.1\n  take one without name constraints: secrets.mjs generate makes it (docs/encryption.md)',
+    ],
+    [
+      made('addresses', 2048, 'addresses'),
+      /^addresses\.pem begins with an authority that may not sign for db-1/,
+    ],
+    [
+      chained('below', 'lowest').changes,
+      'below-chain.pem signs what clients do not verify: path length constraint exceeded (error 25 of openssl verify)\n  make another one: secrets.mjs generate (docs/encryption.md)',
+    ],
+  ];
+  for (const [changes, words] of cases) {
+    const [problem = '', ...more] = await problemsOf(changes);
+    expect(more).toEqual([]);
+    const [, said = ''] = /^inventory\/lab\.yaml:\d+:\d+: tls\.ca: ([\s\S]*)$/.exec(problem) ?? [];
+    if (words instanceof RegExp) expect(said).toMatch(words);
+    else expect(said).toBe(words);
+  }
+  const whole = chained('sub', 'root');
+  const { hosts } = await loadDeployment(await labDeployment(whole.changes));
+  expect(hosts[0]?.vars.tls?.trusted.trim().split('\n')).toEqual(whole.text.trim().split('\n'));
+});
+
 test('an authority from the future is refused: a clock is wrong', async () => {
   const { changes } = await authorityFiles();
   const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 86_400_000);
@@ -152,4 +213,15 @@ test('public addresses without encryption are a warning, until the inventory say
   expect(await warnings([...named, [['vars', 'tls'], false]])).toEqual([]);
   expect(await warnings([...open, [['vars', 'tls'], false]])).toEqual([]);
   expect(await warnings([...open, ...(await authorityFiles()).changes])).toEqual([]);
+});
+
+test('a machine without openssl reads an authority: only a deploy signs', async () => {
+  const { changes, certificate } = await authorityFiles();
+  const file = await labDeployment(changes);
+  const folder = temporaryDirectory();
+  for (const program of ['sh', 'cat']) symlinkSync(`/bin/${program}`, join(folder, program));
+  vi.stubEnv('PATH', folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { hosts } = await loadDeployment(file);
+  expect(hosts[0]?.vars.tls?.certificate).toBe(certificate);
 });

@@ -10,6 +10,7 @@ import { problemsIn } from '../../engine/inventory/problem-list.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import { errorCode } from '../../engine/text/error-code.ts';
+import { unverifiable } from '../encryption/verifiable.ts';
 import type { Authority, RawVariables } from '../variables/variables.ts';
 
 type Deployment = LoadedInventory<RawVariables>;
@@ -18,6 +19,9 @@ type Host = InventoryHost<RawVariables>;
 /** Of a file of authorities: some hundred of them. Bytes. */
 const longest = 256 * 1024;
 
+/** The groups of hosts that are database servers. */
+const servers = ['database', 'replica'];
+
 /** The certificates of a text, each in PEM. */
 export function certificatesOf(text: string): readonly string[] {
   return text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
@@ -25,16 +29,21 @@ export function certificatesOf(text: string): readonly string[] {
 
 /**
  * The authority of a host, checked: its first certificate is one of an authority, is valid now, and
- * has the key.
+ * has the key, and clients of a database server verify what it signs.
  *
  * @param problems where all that is wrong is added
  * @returns undefined for a host without encryption, or with a problem
  */
 export async function readAuthority(
   inventory: Deployment,
-  { name, vars: { tls } }: Host,
+  host: Host,
   problems: Problem[],
 ): Promise<Authority | undefined> {
+  const {
+    name,
+    groups,
+    vars: { tls },
+  } = host;
   if (!tls) return undefined;
   const placeOf = (key: string) => inventory.placeOf(name, ['tls', key]);
   const question = {
@@ -57,7 +66,14 @@ export async function readAuthority(
   problems.push(...found);
   if (!first || !key || found.length > 0) return undefined;
   const pem = new Secret(key.export({ type: 'pkcs8', format: 'pem' }).toString());
-  return { certificate: `${first}\n`, trusted: `${certificates.join('\n')}\n`, key: pem };
+  const authority = { certificate: `${first}\n`, trusted: `${certificates.join('\n')}\n`, key: pem };
+  const unfit = groups.some((each) => servers.includes(each))
+    ? await unverifiable(authority, host)
+    : undefined;
+  if (!unfit) return authority;
+  const what = `tls.ca: ${shown(file)} ${unfit.why}`;
+  problems.push(new Problem(what, { where: placeOf('ca'), hint: unfit.hint }));
+  return undefined;
 }
 
 /** The certificates of a file, each in PEM. Adds to the problems. */

@@ -26,6 +26,7 @@ import { readBackupCopy } from './backup-copy.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { plainTextWarnings, readAuthority } from './encryption.ts';
 import { readFallback } from './fallback.ts';
+import { filesFromElsewhere } from './files-from-elsewhere.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
 import { openWays } from './open-ways.ts';
@@ -67,7 +68,7 @@ export async function loadDeployment(
     keepsReferences: keepsReference,
   };
   const inventory = byPurpose(await loadInventory(nameOrFile, variablesSchema, how));
-  problems.push(...deploymentProblems(inventory));
+  problems.push(...deploymentProblems(inventory), ...filesFromElsewhere(inventory));
   const backup = await groupPassword(inventory, 'backup', problems);
   const replica = await groupPassword(inventory, 'replica', problems);
   const snapshots = await snapshotFiles(inventory, problems);

@@ -1,3 +1,4 @@
+import { asRepeated } from '../../text/as-started.ts';
 import { groupsOf } from '../groups.ts';
 import { type Html, html, type Part } from '../html.ts';
 import type { Entry } from '../matrix.ts';
@@ -64,7 +65,7 @@ function stoppedCards({ hosts }: ReportData, entries: readonly Entry[]): Html[] 
 
 function nextSteps({ started: { playbook, inventory, check } }: ReportData, bad: boolean): Html {
   const plain = /^[\w./-]+$/;
-  const run = `npx zx playbooks/${playbook}.mjs --inventory ${inventory}`;
+  const run = asRepeated(`npx zx playbooks/${playbook}.mjs --inventory ${inventory}`);
   const commands: Part =
     plain.test(playbook) && plain.test(inventory) && html`<pre>${run} --check${!check && `\n${run}`}</pre>`;
   const next = check
