@@ -327,6 +327,11 @@ test('an expired account and a closed machine are shown in the words of the serv
     expect(await said(closed, { user: other, client })).toMatch(/back at noon/);
 });
 
+test('LogVerbose of ssh_config does not hide the login', async () => {
+  sshConfig('LogVerbose *');
+  expect(await said(sshd, { client: 'openssh' }, { timeout: 3 })).toBe('in');
+});
+
 test('one session at a time', async () => {
   const own = await sshdWith('MaxSessions 1');
   const connection = await open(own, { client: 'openssh' });

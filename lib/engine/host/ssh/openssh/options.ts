@@ -31,6 +31,8 @@ const whereKnown = [
   ['forkafterauthentication', 'ForkAfterAuthentication=no'],
   ['stdinnull', 'StdinNull=no'],
   ['channeltimeout', 'ChannelTimeout=none'],
+  // It puts the place in the source before the words of a line, and adds others.
+  ['logverbose', 'LogVerbose=none'],
 ] as const;
 
 /**
