@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../lib/engine/host/connection.ts';
@@ -280,6 +280,36 @@ test('the own words of a server are shown, and no guess beside them', async () =
     expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
     sshConfig(`IdentityFile ${newKey()}`);
     expect(await said(own, { identityFile: stranger, client })).toContain('Too many authentication failures');
+  }
+});
+
+test('the words of a server before its version are shown, and no guess beside them', async () => {
+  for (const [words, stays, wanted] of [
+    [
+      'Not allowed at this time\r\n',
+      false,
+      /^ended the connection before the login\n {2}the server says: Not allowed at this time$/,
+    ],
+    [
+      'HTTP/1.1 400 Bad Request\r\n\r\n',
+      false,
+      /^ended .*\n {2}the server says: HTTP\/1\.1 400 Bad Request$/,
+    ],
+    ['220 mail ESMTP\r\n', true, /^within 2 s\n {2}the server says: 220 mail ESMTP$/],
+    ['proxy: no way\nSSH-2.0-proxy\r\n', false, /^ended .*\n {2}the server says: proxy: no way$/],
+  ] as const) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write(words, () => stays || socket.end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    for (const client of [undefined, 'openssh'] as const) {
+      const refusal = await said(sshd, { port, client }, { timeout: 2 });
+      const [, end = ''] = refusal.split(` 127.0.0.1 port ${port} `);
+      expect([client, words, end || refusal]).toEqual([client, words, expect.stringMatching(wanted)]);
+    }
   }
 });
 

@@ -77,12 +77,13 @@ export async function logIn(
     authHandler: authentication.handler,
   });
   const ended = endOf(ssh);
+  const greeting = greetingOf(socket);
   banner.listen();
   try {
     await connecting;
   } catch (error) {
     socket.destroy();
-    const seen = { ...authentication.seen(), ...banner.seen() };
+    const seen = { ...authentication.seen(), ...banner.seen(), greeting: greeting() };
     throw check.refusal() ?? explain(name, config, credentials, seen, error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
@@ -149,6 +150,30 @@ function bannerOf(ssh: NodeSSH) {
   };
 }
 
+/** Bytes of a greeting that are kept. */
+const longestGreeting = 8192;
+
+/**
+ * What comes before the version of the server, in lines. The library shows it only where a version
+ * follows.
+ *
+ * @param socket of a library that has begun to connect, which keeps it paused until it reads
+ */
+function greetingOf(socket: Duplex): () => readonly string[] {
+  let text = '';
+  const before = () => text.split(/^SSH-/m)[0] ?? '';
+  const listen = (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+    if (before() !== text || text.length > longestGreeting) socket.off('data', listen);
+  };
+  socket.on('data', listen);
+  return () =>
+    readable(before())
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .filter(Boolean);
+}
+
 /** Why a connection ended, once it has. */
 function endOf({ connection }: NodeSSH): () => string | undefined {
   let ended: string | undefined;
@@ -196,6 +221,8 @@ export interface Seen {
   readonly offered: readonly string[];
   /** Whether it accepted a key, and wants more. */
   readonly isPartial?: boolean;
+  /** What it said before its version, in lines: most servers of SSH say nothing there. */
+  readonly greeting?: readonly string[];
   /** What it said, in lines. */
   readonly words?: readonly string[];
   /** Whether it said some of them after the last method of login. */
@@ -220,6 +247,7 @@ export function explain(
   seconds: number,
 ): Unreachable {
   const where = `${config.host} port ${config.port}`;
+  const { greeting = [] } = seen;
   const retry = (what: string, hint?: string) => new NetworkError(name, what, hint, error);
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
     return loginRefused(name, config, credentials, seen, error);
@@ -254,17 +282,21 @@ export function explain(
       const what = `${where} ended the connection during the login${said(seen)}`;
       return seen.isReason ? new Unreachable(name, what, tryByHand(config), error) : retry(what);
     }
-    const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
-    return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
+    const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
+    const hint = greeting.length > 0 ? undefined : guess;
+    const what = `${where} ended the connection before the login${said({ words: greeting })}`;
+    return new LoginThrottled(name, what, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
+    if (greeting.length > 0)
+      return retry(`no login at ${where} within ${seconds} s${said({ words: greeting })}`);
     return retry(
       `no answer from ${where} within ${seconds} s`,
       'is the host up, and does a firewall let us through?',
     );
   }
   if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
-  const what = `no SSH connection to ${where}: ${error.message}${said(seen)}`;
+  const what = `no SSH connection to ${where}: ${error.message}${said({ words: [...greeting, ...(seen.words ?? [])] })}`;
   const Refusal = /no matching /.test(error.message) ? BeyondLibrary : Unreachable;
   return new Refusal(name, what, tryByHand(config), error);
 }

@@ -30,16 +30,29 @@ export function wordsOf(said: readonly string[]): readonly string[] {
   return said.filter((line) => !noWords.test(line)).map(readable);
 }
 
-/** No login within the time limit. */
-export function lateHost({ name, config }: Hop, seconds: number): Unreachable {
+/**
+ * No login within the time limit.
+ *
+ * @param said the lines of standard error of ssh
+ * @param seconds the time limit
+ */
+export function lateHost({ name, config }: Hop, said: readonly string[], seconds: number): Unreachable {
   return explain(
     name,
     config,
     { tried: [], unusable: [] },
-    { offered: [] },
+    { offered: [], greeting: greetingIn(said) },
     errorOf('', 'ETIMEDOUT'),
     seconds,
   );
+}
+
+/** What the server said before its version. */
+function greetingIn(said: readonly string[]): readonly string[] {
+  const words = said.flatMap(
+    (line) => /^debug1: kex_exchange_identification: banner line \d+: (.*)$/.exec(line)?.[1] ?? [],
+  );
+  return words.map((line) => readable(line).trimEnd()).filter(Boolean);
 }
 
 interface Circumstances {
@@ -64,8 +77,9 @@ export function explainEnd(
   const { name, config } = hop;
   const text = said.join('\n');
   const words = wordsOf(said);
+  const greeting = greetingIn(said);
   const explained = (error: SshError, seen: Seen = { offered: [] }, tried = noKeys) =>
-    explain(name, config, tried, seen, error, timeout);
+    explain(name, config, tried, { ...seen, greeting }, error, timeout);
 
   const hostKey = refusedHostKey(hop, text);
   if (hostKey) return hostKey;

@@ -172,7 +172,7 @@ async function tryOnce(
   try {
     const result = await Promise.race([master.ready, late.reached]);
     if (result === 'logged in' && !stopped) return master;
-    if (result === 'late') stopped ??= lateHost(hop, timeout);
+    if (result === 'late') stopped ??= lateHost(hop, master.said(), timeout);
     await master.end();
     throw (
       stopped ??
