@@ -313,6 +313,20 @@ test('the words of a server before its version are shown, and no guess beside th
   }
 });
 
+test('an option of ssh_config by which ssh tries no key is named', async () => {
+  for (const option of [
+    'PubkeyAuthentication no',
+    'PreferredAuthentications password,keyboard-interactive',
+  ]) {
+    sshConfig(option);
+    const refusal = await said(sshd);
+    expect(refusal).toContain(
+      `\n  ${option} of ssh_config keeps ssh from trying a key: change it for this host; try: ssh -v`,
+    );
+    expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
+  }
+});
+
 test('a connection that breaks off at the login of a server with a banner is tried again', async () => {
   const folder = mkdtempSync('/run/breaks-');
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -14,6 +14,7 @@ import { readable } from '../../text/printable.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
+import { sshOption } from './option-table.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
 
@@ -318,13 +319,27 @@ function loginRefused(
   }
   // The server numbers its reasons to disconnect.
   const reasons = typeof error.code === 'number' ? [...words, error.message] : words;
-  const advice = reasons.length > 0 ? [] : [adviceFor(config, offered)];
+  const guess = reasons.length > 0 ? [] : [adviceFor(config, offered)];
+  const off = optionWithoutKeys(config);
+  const advice =
+    off === undefined ? guess : [`${off} of ssh_config keeps ssh from trying a key: change it for this host`];
   return new NoKeyAccepted(
     name,
     `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
+}
+
+/** The option of ssh_config, with its value, by which ssh tries no key. */
+function optionWithoutKeys({ settings }: SshConfig): string | undefined {
+  for (const name of ['PubkeyAuthentication', 'PreferredAuthentications']) {
+    // `ssh -G` prints no as false.
+    const value = settings.get(name.toLowerCase())?.[0]?.replace(/^false$/, 'no');
+    if (value !== undefined && sshOption(name.toLowerCase())?.isFine(value) === false)
+      return `${name} ${value}`;
+  }
+  return undefined;
 }
 
 function adviceFor(config: SshConfig, offered: readonly string[]): string {
