@@ -18,6 +18,7 @@ export async function hopsTo(
   const { address: host, user, port, jump } = connection;
   const isNone = jump[0] === 'none';
   const jumps = await resolveJumps(name, jump.length > 0 ? jump.filter(() => !isNone) : config.jump);
+  const labels = jumps.map(({ label }) => label);
   const hops = jumps.map(({ label, asked, config: own }, at) => ({
     name: `${name} (jump host ${label})`,
     asked,
@@ -27,13 +28,12 @@ export async function hopsTo(
     hostKeys: [],
     knownHostsFile: connection.knownHostsFile,
     identityFile: connection.identityFile,
-    behind: jumps[at - 1]?.label,
+    behind: labels.slice(0, at),
     isDirect: false,
     isJump: true,
   }));
-  const behind = jumps.at(-1)?.label;
   const asked = { host, user, port };
-  return [...hops, { ...connection, name, asked, config, behind, isDirect: isNone, isJump: false }];
+  return [...hops, { ...connection, name, asked, config, behind: labels, isDirect: isNone, isJump: false }];
 }
 
 /** A jump host, as `user@host:port`, and its settings. */
@@ -94,6 +94,6 @@ export function jumpKey({ asked, identityFile, knownHostsFile }: Hop, way: strin
 export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): NetworkError {
   const why = error instanceof Error ? error.message : String(error);
   const hint = "is the host up, and does the jump host's firewall let it through?";
-  const what = `jump host ${behind} could not reach ${host} port ${port}: ${why}`;
+  const what = `jump host ${behind.at(-1)} could not reach ${host} port ${port}: ${why}`;
   return new NetworkError(name, what, hint, error);
 }

@@ -9,11 +9,11 @@ import type {
   MacAlgorithm,
   ServerHostKeyAlgorithm,
 } from 'ssh2';
-import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { readable } from '../../text/printable.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
+import type { Hop } from './link.ts';
 import { sshOption } from './option-table.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
@@ -49,7 +49,7 @@ export class LoginThrottled extends NetworkError {}
 export async function logIn(
   name: string,
   config: SshConfig,
-  connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
+  connection: Pick<Hop, 'hostKeys' | 'knownHostsFile' | 'identityFile' | 'behind'>,
   via: Duplex | undefined,
   { signal, timeout }: { readonly signal: AbortSignal | undefined; readonly timeout: number },
 ): Promise<SshConnection> {
