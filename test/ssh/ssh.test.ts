@@ -132,6 +132,13 @@ describe.each([
     }
   });
 
+  test('a damaged line of known_hosts is named, and is no changed key', async () => {
+    const damaged = knownHosts(`${hostPart()} ${sshd.hostKey.slice(0, -8)}\n`);
+    const { message } = await refusal(damaged);
+    expect(message).toMatch(/is not known, so it is not trusted/);
+    expect(message).toContain(`${damaged.knownHostsFile}:1 is about this host, and holds no whole key`);
+  });
+
   test('a revoked key is refused even if it is known', async () => {
     const error = await refusal(knownHosts(`${hostPart()} ${sshd.hostKey}\n@revoked * ${sshd.hostKey}\n`));
     expect(error.message).toMatch(/THE HOST KEY OF .* IS REVOKED/);

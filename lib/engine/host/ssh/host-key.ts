@@ -4,6 +4,7 @@ import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey, KnownKeys } from './known-hosts.ts';
 import {
+  damagedLines,
   findKnownKeys,
   fingerprint,
   hostKeyStatus,
@@ -62,6 +63,8 @@ interface Trust {
   readonly known: KnownKeys;
   /** Where the accepted keys are, or a new one would be: the inventory, or a file. */
   readonly source: string;
+  /** Lines of known_hosts about it that hold no key, as `file:line`. */
+  damaged(): readonly string[];
   /** The jump hosts on the way to it. */
   readonly behind: readonly string[];
   /** Keys in the file of RevokedHostKeys. */
@@ -85,6 +88,7 @@ function trustOf(
     label: nameOfHost(host, port),
     known: pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked },
     source: pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts'),
+    damaged: () => (pinned.length > 0 ? [] : damagedLines(files, host, port)),
     behind,
     listed,
   };
@@ -163,11 +167,12 @@ function revokedKey(name: string, { label }: Trust, shown: ShownKey, where: stri
 
 function unknownKey(name: string, config: SshConfig, trust: Trust, shown: ShownKey): Unreachable {
   const { label, source } = trust;
+  const damaged = trust.damaged().map((line) => `\n  ${line} is about this host, and holds no whole key`);
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
   return new Unreachable(
     name,
-    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}`,
+    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}${damaged.join('')}`,
     `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, either
     ${scanOf(config, trust, type)} >> ${shellWord(source)}
   or put it into the inventory
