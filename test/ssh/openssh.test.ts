@@ -313,6 +313,35 @@ test('the words of a server before its version are shown, and no guess beside th
   }
 });
 
+test('words of the own ssh and of a ProxyCommand are not taken for those of the server', async () => {
+  installMissing([['/usr/bin/socat', 'socat']]);
+  const banner = join(temporaryDirectory(), 'banner');
+  writeFileSync(banner, 'Closed for moving.\nAsk at desk 5.\n');
+  const open = newKey();
+  chmodSync(open, 0o644);
+  const junk = join(temporaryDirectory(), 'junk');
+  writeFileSync(junk, 'no key\n', { mode: 0o600 });
+  for (const [settings, asServer] of [
+    ['', /: publickey\n {2}ssh says: /],
+    [`Banner ${banner}`, /\n {2}the server says: Closed for moving\.\n {2}Ask at desk 5\.\n {2}ssh says: /],
+  ] as const) {
+    const own = await sshdWith(settings);
+    appendFileSync(`${own.clientKey}.pub`, publicKey(open));
+    sshConfig(
+      `IdentityFile ${open}`,
+      `IdentityFile ${junk}`,
+      'ProxyCommand sh -c "echo the proxy works >&2; exec socat - TCP:%h:%p"',
+    );
+    const refusal = await said(own, { identityFile: undefined });
+    expect(refusal).toMatch(asServer);
+    const [, ofSsh = ''] = refusal.split('\n  ssh says: ');
+    expect(ofSsh).toContain('the proxy works');
+    expect(ofSsh).toMatch(/UNPROTECTED PRIVATE KEY FILE/);
+    expect(ofSsh).toContain(`Load key "${junk}"`);
+    expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
+  }
+});
+
 test('an option of ssh_config by which ssh tries no key is named', async () => {
   for (const option of [
     'PubkeyAuthentication no',

@@ -226,6 +226,8 @@ export interface Seen {
   readonly greeting?: readonly string[];
   /** What it said, in lines. */
   readonly words?: readonly string[];
+  /** What the program ssh of this machine said beside it, in lines. */
+  readonly ofSsh?: readonly string[];
   /** Whether it said some of them after the last method of login. */
   readonly isReason?: boolean;
 }
@@ -302,7 +304,7 @@ export function explain(
   return new Refusal(name, what, tryByHand(config), error);
 }
 
-/** A login that was refused. Beside the server's own words there is no guess. */
+/** A login that was refused. Beside the words of the server, or those of ssh, there is no guess. */
 function loginRefused(
   name: string,
   config: SshConfig,
@@ -310,22 +312,22 @@ function loginRefused(
   seen: Seen,
   error: SshError,
 ): Unreachable {
-  const { offered, isPartial, words = [] } = seen;
+  const { offered, isPartial, words = [], ofSsh = [] } = seen;
   const who = `${config.user} could not log in at ${config.host}`;
   const offers = offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : '';
   if (isPartial) {
-    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}`;
+    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh', ofSsh)}`;
     return new BeyondLibrary(name, what, [tryByHand(config), ...unusable].join('; '), error);
   }
   // The server numbers its reasons to disconnect.
   const reasons = typeof error.code === 'number' ? [...words, error.message] : words;
-  const guess = reasons.length > 0 ? [] : [adviceFor(config, offered)];
+  const guess = reasons.length + ofSsh.length > 0 ? [] : [adviceFor(config, offered)];
   const off = optionWithoutKeys(config);
   const advice =
     off === undefined ? guess : [`${off} of ssh_config keeps ssh from trying a key: change it for this host`];
   return new NoKeyAccepted(
     name,
-    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}`,
+    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh', ofSsh)}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
@@ -352,7 +354,11 @@ function adviceFor(config: SshConfig, offered: readonly string[]): string {
 
 /** The last words of a server. */
 function said({ words = [] }: Pick<Seen, 'words'>): string {
-  return words.length > 0 ? `\n  the server says: ${words.slice(-mostWords).join('\n  ')}` : '';
+  return quoted('the server', words);
+}
+
+function quoted(who: string, words: readonly string[]): string {
+  return words.length > 0 ? `\n  ${who} says: ${words.slice(-mostWords).join('\n  ')}` : '';
 }
 
 /** Lines. */
