@@ -163,6 +163,19 @@ test('AddressFamily and BindAddress', async () => {
   expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
 });
 
+test('a BindAddress that is a name is looked up, and one that is not of this machine is named', async () => {
+  sshConfig('BindAddress localhost', 'AddressFamily inet');
+  expect(await said()).toBe('in');
+  for (const address of ['10.99.99.99', 'no-such-name.invalid']) {
+    for (const client of [undefined, 'openssh'] as const) {
+      sshConfig(`BindAddress ${address}`);
+      expect(await said({ client })).toBe(
+        `db-1: this machine has no address ${address} to connect from\n  nothing was connected to. Correct BindAddress of ssh_config`,
+      );
+    }
+  }
+});
+
 test("a jump host's own ProxyJump and its own ProxyCommand are followed", async () => {
   appendFileSync(`${bastion.clientKey}.pub`, readFileSync(`${sshd.clientKey}.pub`));
   const known = join(temporaryDirectory(), 'known_hosts');

@@ -255,6 +255,10 @@ export function explain(
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
     return loginRefused(name, config, credentials, seen, error);
   }
+  if (error.code === 'EADDRNOTAVAIL' && config.bindAddress !== undefined) {
+    const what = `this machine has no address ${config.bindAddress} to connect from`;
+    return new Unreachable(name, what, 'nothing was connected to. Correct BindAddress of ssh_config', error);
+  }
   switch (error.code) {
     case 'ECONNREFUSED':
       return retry(`${where} refused the connection`, 'is sshd running there, and on this port?');

@@ -76,6 +76,8 @@ export function explainEnd(
   if (hostKey) return hostKey;
   if (unreached !== undefined) return notForwarded(hop, new Error(unreached));
   const [network = ''] = /^ssh: (connect to host|Could not resolve hostname) .*$/m.exec(text) ?? [];
+  if (said.some((line) => /^(bind|getaddrinfo:) /.test(line) && line.includes(` ${config.bindAddress}: `)))
+    return explained(errorOf(network, 'EADDRNOTAVAIL'));
   const code = codes.find(([pattern]) => pattern.test(network))?.[1];
   if (code !== undefined) return explained(errorOf(network, code));
   if (/^Connection timed out during banner exchange/m.test(text)) return explained(errorOf('', 'ETIMEDOUT'));
