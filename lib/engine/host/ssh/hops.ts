@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { Hop } from './link.ts';
@@ -73,7 +74,8 @@ async function resolveJump(name: string, label: string, isReached: boolean): Pro
   const [, user, bracketed, plain, port] =
     /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;
-  if (host === undefined) {
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
+  if (host === undefined || !isPort || (bracketed !== undefined && isIP(bracketed) === 0)) {
     throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
   }
   const given: GivenLogin = { user, port: port === undefined ? undefined : Number(port) };

@@ -154,9 +154,10 @@ test('Ctrl-C during the connection is not a fault of the host', async () => {
 });
 
 test('a jump host that is none', async () => {
-  expect(await refusal({ jump: ['a:b:c'] })).toBe(
-    'h: a:b:c is not a jump host\n  write it as: user@host:port',
-  );
+  for (const jump of ['a:b:c', 'root@127.0.0.1:99999', 'root@127.0.0.1:0', '[::zz]'])
+    expect(await refusal({ jump: [jump] })).toBe(
+      `h: ${jump} is not a jump host\n  write it as: user@host:port`,
+    );
 });
 
 test('a failing jump host is reported with the step that it reached', async () => {
