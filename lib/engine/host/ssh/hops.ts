@@ -72,7 +72,7 @@ async function resolveJumps(name: string, jump: readonly string[], behind = 0): 
  */
 async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
   const [, user, bracketed, plain, port] =
-    /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
+    /^(?:(.+)@)?(?:\[([^\]]+)\]|([^:@]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;
   const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
   if (host === undefined || !isPort || (bracketed !== undefined && isIP(bracketed) === 0)) {

@@ -160,6 +160,24 @@ test('a jump host that is none', async () => {
     );
 });
 
+test('the last @ of a jump host ends its user', async () => {
+  const users: string[] = [];
+  const port = await sshServer((client) =>
+    client.on('authentication', (context) => {
+      users.push(context.username);
+      context.accept();
+    }),
+  );
+  sshConfig('hostname 127.0.0.1', 'identityfile none');
+  const known = join(temporaryDirectory(), 'known_hosts');
+  writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
+  const jump = [`op@example.org@127.0.0.1:${port}`];
+  expect(await refusal({ port: 1, knownHostsFile: known, jump })).toContain(
+    'could not reach 127.0.0.1 port 1',
+  );
+  expect(new Set(users)).toEqual(new Set(['op@example.org']));
+});
+
 test('a failing jump host is reported with the step that it reached', async () => {
   const port = await sshServer(welcome);
   const known = join(temporaryDirectory(), 'known_hosts');
