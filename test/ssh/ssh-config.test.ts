@@ -163,6 +163,11 @@ test('AddressFamily and BindAddress', async () => {
   expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
 });
 
+test('ForkAfterAuthentication changes nothing', async () => {
+  sshConfig('ForkAfterAuthentication yes');
+  for (const client of [undefined, 'openssh'] as const) expect(await said({ client })).toBe('in');
+});
+
 test('a BindAddress that is a name is looked up, and one that is not of this machine is named', async () => {
   sshConfig('BindAddress localhost', 'AddressFamily inet');
   expect(await said()).toBe('in');
