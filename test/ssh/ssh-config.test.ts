@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
@@ -9,6 +9,7 @@ import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { describeProblem } from '../../lib/engine/problem/problem.ts';
 import { installMissing } from '../install-missing.ts';
+import { newUser } from './login.ts';
 import { installSshd, type Sshd, startSshd } from './sshd.ts';
 
 let sshd: Sshd;
@@ -161,6 +162,13 @@ test('AddressFamily and BindAddress', async () => {
   expect(await said({ address: 'localhost' }, 'echo "$SSH_CONNECTION"')).toMatch(/^127\.0\.0\.9 /);
   sshConfig('AddressFamily inet6');
   expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
+});
+
+test("a key in another user's home", async () => {
+  const user = newUser();
+  copyFileSync(sshd.clientKey, `/home/${user}/key`);
+  sshConfig(`IdentityFile ~${user}/key`);
+  expect(await said({ identityFile: undefined })).toBe('in');
 });
 
 test('ForkAfterAuthentication changes nothing', async () => {

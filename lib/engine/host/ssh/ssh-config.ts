@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { account } from '../../file/account.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { hasOptionsBeyondLibrary } from './beyond-options.ts';
+import { homeOf } from './home-of.ts';
 import { algorithmsOf, type SshAlgorithms } from './ssh-algorithms.ts';
 import type { SshSettings } from './ssh-settings.ts';
 
@@ -157,8 +157,10 @@ function expansionOf({
     '%r': user,
     '%u': username,
   };
+  const atHome = (path: string) =>
+    path.replace(/^~([^/%$]*)(?=\/|$)/, (_, user: string) => (user === '' ? homedir : homeOf(user)));
   return (path) =>
-    (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(
+    atHome(path).replace(
       /%.|\$\{(\w+)\}/g,
       (found, variable?: string) => (variable ? process.env[variable] : tokens[found]) ?? found,
     );
