@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
@@ -162,6 +170,15 @@ test('AddressFamily and BindAddress', async () => {
   expect(await said({ address: 'localhost' }, 'echo "$SSH_CONNECTION"')).toMatch(/^127\.0\.0\.9 /);
   sshConfig('AddressFamily inet6');
   expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
+});
+
+test('files of known hosts whose paths have a blank', async () => {
+  const folder = join(temporaryDirectory(), 'known hosts of db');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'all of them'), `[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
+  sshConfig(`UserKnownHostsFile /nowhere/known "${folder}/all of them"`);
+  for (const client of [undefined, 'openssh'] as const)
+    expect(await said({ client, hostKeys: [] })).toBe('in');
 });
 
 test("a key in another user's home", async () => {
