@@ -335,7 +335,7 @@ test('words of the own ssh and of a ProxyCommand are not taken for those of the 
     const refusal = await said(own, { identityFile: undefined });
     expect(refusal).toMatch(asServer);
     const [, ofSsh = ''] = refusal.split('\n  ssh says: ');
-    expect(ofSsh).toContain('the proxy works');
+    expect(refusal).toContain('ssh says: the proxy works');
     expect(ofSsh).toMatch(/UNPROTECTED PRIVATE KEY FILE/);
     expect(ofSsh).toContain(`Load key "${junk}"`);
     expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);

@@ -320,7 +320,7 @@ function loginRefused(
   const who = `${config.user} could not log in at ${config.host}`;
   const offers = offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : '';
   if (isPartial) {
-    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh', ofSsh)}`;
+    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh says', ofSsh)}`;
     return new BeyondLibrary(name, what, [tryByHand(config), ...unusable].join('; '), error);
   }
   // The server numbers its reasons to disconnect.
@@ -331,7 +331,7 @@ function loginRefused(
     off === undefined ? guess : [`${off} of ssh_config keeps ssh from trying a key: change it for this host`];
   return new NoKeyAccepted(
     name,
-    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh', ofSsh)}`,
+    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh says', ofSsh)}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
@@ -358,11 +358,11 @@ function adviceFor(config: SshConfig, offered: readonly string[]): string {
 
 /** The last words of a server. */
 function said({ words = [] }: Pick<Seen, 'words'>): string {
-  return quoted('the server', words);
+  return quoted('the server says', words);
 }
 
-function quoted(who: string, words: readonly string[]): string {
-  return words.length > 0 ? `\n  ${who} says: ${words.slice(-mostWords).join('\n  ')}` : '';
+function quoted(whose: string, words: readonly string[]): string {
+  return words.length > 0 ? `\n  ${whose}: ${words.slice(-mostWords).join('\n  ')}` : '';
 }
 
 /** Lines. */
