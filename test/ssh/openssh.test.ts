@@ -322,8 +322,11 @@ test('words of the own ssh and of a ProxyCommand are not taken for those of the 
   const junk = join(temporaryDirectory(), 'junk');
   writeFileSync(junk, 'no key\n', { mode: 0o600 });
   for (const [settings, asServer] of [
-    ['', /: publickey\n {2}ssh says: /],
-    [`Banner ${banner}`, /\n {2}the server says: Closed for moving\.\n {2}Ask at desk 5\.\n {2}ssh says: /],
+    ['', /: publickey\n {2}ssh of this machine says: /],
+    [
+      `Banner ${banner}`,
+      /\n {2}the server says: Closed for moving\.\n {2}Ask at desk 5\.\n {2}ssh of this machine says: /,
+    ],
   ] as const) {
     const own = await sshdWith(settings);
     appendFileSync(`${own.clientKey}.pub`, publicKey(open));
@@ -334,8 +337,8 @@ test('words of the own ssh and of a ProxyCommand are not taken for those of the 
     );
     const refusal = await said(own, { identityFile: undefined });
     expect(refusal).toMatch(asServer);
-    const [, ofSsh = ''] = refusal.split('\n  ssh says: ');
-    expect(refusal).toContain('ssh says: the proxy works');
+    const [, ofSsh = ''] = refusal.split('\n  ssh of this machine says: ');
+    expect(refusal).toContain('ssh of this machine says: the proxy works');
     expect(ofSsh).toMatch(/UNPROTECTED PRIVATE KEY FILE/);
     expect(ofSsh).toContain(`Load key "${junk}"`);
     expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);

@@ -320,7 +320,7 @@ function loginRefused(
   const who = `${config.user} could not log in at ${config.host}`;
   const offers = offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : '';
   if (isPartial) {
-    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh says', ofSsh)}`;
+    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh of this machine says', ofSsh)}`;
     return new BeyondLibrary(name, what, [tryByHand(config), ...unusable].join('; '), error);
   }
   // The server numbers its reasons to disconnect.
@@ -331,7 +331,7 @@ function loginRefused(
     off === undefined ? guess : [`${off} of ssh_config keeps ssh from trying a key: change it for this host`];
   return new NoKeyAccepted(
     name,
-    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh says', ofSsh)}`,
+    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh of this machine says', ofSsh)}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
