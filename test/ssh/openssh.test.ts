@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../lib/engine/host/connection.ts';
@@ -283,6 +283,82 @@ test('the own words of a server are shown, and no guess beside them', async () =
   }
 });
 
+test('the words of a server before its version are shown, and no guess beside them', async () => {
+  for (const [words, stays, wanted] of [
+    [
+      'Not allowed at this time\r\n',
+      false,
+      /^ended the connection before the login\n {2}the server says: Not allowed at this time$/,
+    ],
+    [
+      'HTTP/1.1 400 Bad Request\r\n\r\n',
+      false,
+      /^ended .*\n {2}the server says: HTTP\/1\.1 400 Bad Request$/,
+    ],
+    ['220 mail ESMTP\r\n', true, /^within 2 s\n {2}the server says: 220 mail ESMTP$/],
+    ['proxy: no way\nSSH-2.0-proxy\r\n', false, /^ended .*\n {2}the server says: proxy: no way$/],
+  ] as const) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.write(words, () => stays || socket.end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    for (const client of [undefined, 'openssh'] as const) {
+      const refusal = await said(sshd, { port, client }, { timeout: 2 });
+      const [, end = ''] = refusal.split(` 127.0.0.1 port ${port} `);
+      expect([client, words, end || refusal]).toEqual([client, words, expect.stringMatching(wanted)]);
+    }
+  }
+});
+
+test('words of the own ssh and of a ProxyCommand are not taken for those of the server', async () => {
+  installMissing([['/usr/bin/socat', 'socat']]);
+  const banner = join(temporaryDirectory(), 'banner');
+  writeFileSync(banner, 'Closed for moving.\nAsk at desk 5.\n');
+  const open = newKey();
+  chmodSync(open, 0o644);
+  const junk = join(temporaryDirectory(), 'junk');
+  writeFileSync(junk, 'no key\n', { mode: 0o600 });
+  for (const [settings, asServer] of [
+    ['', /: publickey\n {2}ssh of this machine says: /],
+    [
+      `Banner ${banner}`,
+      /\n {2}the server says: Closed for moving\.\n {2}Ask at desk 5\.\n {2}ssh of this machine says: /,
+    ],
+  ] as const) {
+    const own = await sshdWith(settings);
+    appendFileSync(`${own.clientKey}.pub`, publicKey(open));
+    sshConfig(
+      `IdentityFile ${open}`,
+      `IdentityFile ${junk}`,
+      'ProxyCommand sh -c "echo the proxy works >&2; exec socat - TCP:%h:%p"',
+    );
+    const refusal = await said(own, { identityFile: undefined });
+    expect(refusal).toMatch(asServer);
+    const [, ofSsh = ''] = refusal.split('\n  ssh of this machine says: ');
+    expect(refusal).toContain('ssh of this machine says: the proxy works');
+    expect(ofSsh).toMatch(/UNPROTECTED PRIVATE KEY FILE/);
+    expect(ofSsh).toContain(`Load key "${junk}"`);
+    expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
+  }
+});
+
+test('an option of ssh_config by which ssh tries no key is named', async () => {
+  for (const option of [
+    'PubkeyAuthentication no',
+    'PreferredAuthentications password,keyboard-interactive',
+  ]) {
+    sshConfig(option);
+    const refusal = await said(sshd);
+    expect(refusal).toContain(
+      `\n  ${option} of ssh_config keeps ssh from trying a key: change it for this host; try: ssh -v`,
+    );
+    expect(refusal).not.toMatch(/authorized_keys|ssh-copy-id/);
+  }
+});
+
 test('a connection that breaks off at the login of a server with a banner is tried again', async () => {
   const folder = mkdtempSync('/run/breaks-');
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -325,6 +401,11 @@ test('an expired account and a closed machine are shown in the words of the serv
   const other = newUser();
   for (const client of [undefined, 'openssh'] as const)
     expect(await said(closed, { user: other, client })).toMatch(/back at noon/);
+});
+
+test('LogVerbose of ssh_config does not hide the login', async () => {
+  sshConfig('LogVerbose *');
+  expect(await said(sshd, { client: 'openssh' }, { timeout: 3 })).toBe('in');
 });
 
 test('one session at a time', async () => {

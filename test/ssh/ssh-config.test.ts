@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Connection, connect } from '../../lib/engine/host/connection.ts';
@@ -9,6 +17,7 @@ import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { describeProblem } from '../../lib/engine/problem/problem.ts';
 import { installMissing } from '../install-missing.ts';
+import { newUser } from './login.ts';
 import { installSshd, type Sshd, startSshd } from './sshd.ts';
 
 let sshd: Sshd;
@@ -161,6 +170,40 @@ test('AddressFamily and BindAddress', async () => {
   expect(await said({ address: 'localhost' }, 'echo "$SSH_CONNECTION"')).toMatch(/^127\.0\.0\.9 /);
   sshConfig('AddressFamily inet6');
   expect(await said({ address: 'localhost' })).toMatch(/refused the connection|no route|is not known/);
+});
+
+test('files of known hosts whose paths have a blank', async () => {
+  const folder = join(temporaryDirectory(), 'known hosts of db');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'all of them'), `[127.0.0.1]:${sshd.port} ${sshd.hostKey}\n`);
+  sshConfig(`UserKnownHostsFile /nowhere/known "${folder}/all of them"`);
+  for (const client of [undefined, 'openssh'] as const)
+    expect(await said({ client, hostKeys: [] })).toBe('in');
+});
+
+test("a key in another user's home", async () => {
+  const user = newUser();
+  copyFileSync(sshd.clientKey, `/home/${user}/key`);
+  sshConfig(`IdentityFile ~${user}/key`);
+  expect(await said({ identityFile: undefined })).toBe('in');
+});
+
+test('ForkAfterAuthentication changes nothing', async () => {
+  sshConfig('ForkAfterAuthentication yes');
+  for (const client of [undefined, 'openssh'] as const) expect(await said({ client })).toBe('in');
+});
+
+test('a BindAddress that is a name is looked up, and one that is not of this machine is named', async () => {
+  sshConfig('BindAddress localhost', 'AddressFamily inet');
+  expect(await said()).toBe('in');
+  for (const address of ['10.99.99.99', 'no-such-name.invalid']) {
+    for (const client of [undefined, 'openssh'] as const) {
+      sshConfig(`BindAddress ${address}`);
+      expect(await said({ client })).toBe(
+        `db-1: this machine has no address ${address} to connect from\n  nothing was connected to. Correct BindAddress of ssh_config`,
+      );
+    }
+  }
 });
 
 test("a jump host's own ProxyJump and its own ProxyCommand are followed", async () => {

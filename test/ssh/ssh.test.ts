@@ -11,7 +11,7 @@ import { createReader } from '../../lib/engine/host/reader.ts';
 import { fingerprint, parseHostKey } from '../../lib/engine/host/ssh/known-hosts.ts';
 import { write } from '../../lib/engine/host/step.ts';
 import { temporaryDirectory } from '../../lib/engine/host/testing/local-connection.ts';
-import { settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
+import { realSshWith, settingsFor } from '../../lib/engine/host/testing/real-ssh.ts';
 import { createWriter } from '../../lib/engine/host/writer.ts';
 import type { ConnectionSettings } from '../../lib/engine/inventory/inventory.ts';
 import { exitCode } from '../../lib/engine/problem/problem.ts';
@@ -97,12 +97,46 @@ describe.each([
     expect((await (await open(known)).exec('true')).code).toBe(0);
   });
 
+  test('the hint for a host with another name in known_hosts leads to a login', async () => {
+    realSshWith('HostKeyAlias the-db\n');
+    const known = knownHosts('');
+    const { hint } = await refusal(known);
+    const command = /ssh-keyscan .*/.exec(hint ?? '')?.[0] ?? '';
+    expect(spawnSync('sh', ['-c', command]).status).toBe(0);
+    expect(readFileSync(known.knownHostsFile ?? '', 'utf8')).toMatch(/^the-db ssh-ed25519 /);
+    expect((await (await open(known)).exec('true')).code).toBe(0);
+  });
+
+  test('the hint for a host behind a jump host asks from there, and leads to a login', async () => {
+    const config = realSshWith('');
+    appendFileSync(`${bastion.clientKey}.pub`, readFileSync(`${sshd.clientKey}.pub`));
+    const jumpLine = `[127.0.0.1]:${bastion.port} ${bastion.hostKey}\n`;
+    const behind = { ...knownHosts(jumpLine), jump: [`root@127.0.0.1:${bastion.port}`] };
+    const { hint } = await refusal(behind);
+    const command = /ssh ssh:.*/.exec(hint ?? '')?.[0] ?? '';
+    expect(command).toMatch(
+      new RegExp(
+        `^ssh ssh://root@127\\.0\\.0\\.1:${bastion.port} ssh-keyscan -p ${sshd.port} -t ed25519 127`,
+      ),
+    );
+    writeFileSync(config, `IdentityFile ${sshd.clientKey}\nUserKnownHostsFile ${behind.knownHostsFile}\n`);
+    expect(spawnSync('sh', ['-c', command], { stdio: 'ignore' }).status).toBe(0);
+    expect((await (await open(behind)).exec('true')).code).toBe(0);
+  });
+
   test('a key that differs from the known one is refused, pinned or from known_hosts', async () => {
     for (const more of [{ hostKeys: [bastion.hostKey] }, knownHosts(`${hostPart()} ${bastion.hostKey}\n`)]) {
       const error = await refusal(more);
       expect(error.message).toMatch(/HOST KEY .* HAS CHANGED/);
       expect(error.message).toContain(fingerprint(parseHostKey(bastion.hostKey)?.blob ?? Buffer.alloc(0)));
     }
+  });
+
+  test('a damaged line of known_hosts is named, and is no changed key', async () => {
+    const damaged = knownHosts(`${hostPart()} ${sshd.hostKey.slice(0, -8)}\n`);
+    const { message } = await refusal(damaged);
+    expect(message).toMatch(/is not known, so it is not trusted/);
+    expect(message).toContain(`${damaged.knownHostsFile}:1 is about this host, and holds no whole key`);
   });
 
   test('a revoked key is refused even if it is known', async () => {

@@ -726,6 +726,13 @@ test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])
   },
 );
 
+test.each(['a@b:99999', 'b:0', '[::zz]', '[::zz]:22'])('a jump host that cannot be one: %s', async (jump) => {
+  const [complaint] = await complaints({ 'a.yaml': `ssh: { jump: ${JSON.stringify(jump)} }\n${good}` });
+  expect(complaint).toContain(
+    'must be a jump host, user@host:port, with a port from 1 to 65535 and an IP address in brackets',
+  );
+});
+
 test('many placeholders are reported quickly', async () => {
   const open = Array.from({ length: 5000 }, (_, i) => `  k${i}: <FILL>`).join('\n');
   const reads = async () => expect((await complaints({ 'a.yaml': v(open) })).length).toBeGreaterThan(1);

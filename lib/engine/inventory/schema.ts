@@ -53,7 +53,13 @@ const jump = matching(
   /^([A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*@)?([A-Za-z0-9][A-Za-z0-9._-]*|\[[A-Za-z0-9:.%-]+\])(:\d{1,5})?$/,
   'must be a jump host, user@host:port',
   'jump host',
-);
+).refine((text) => {
+  const [, address, port] = /(?:\[(.*)\])?(?::(\d+))?$/.exec(text) ?? [];
+  return (
+    (address === undefined || isIP(address) !== 0) &&
+    (port === undefined || portSchema.safeParse(Number(port)).success)
+  );
+}, 'must be a jump host, user@host:port, with a port from 1 to 65535 and an IP address in brackets');
 const hostKey = matching(
   /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/,
   'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',

@@ -23,6 +23,16 @@ export function typeOfBlob(blob: Buffer): string {
   return type?.toString('latin1') ?? '';
 }
 
+/** Whether a blob has a type and further fields, none of which is cut off. */
+export function isWholeBlob(blob: Buffer): boolean {
+  let [rest, count] = [blob, 0];
+  while (rest.length >= 4 && rest.length - 4 >= rest.readUInt32BE(0)) {
+    rest = rest.subarray(4 + rest.readUInt32BE(0));
+    count += 1;
+  }
+  return rest.length === 0 && count > 1;
+}
+
 /** The bytes of a private key in OpenSSH's own format; undefined for a text in another format. */
 export function openSshKey(text: string): Buffer | undefined {
   const [, body] = /^-----BEGIN OPENSSH PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END/m.exec(text) ?? [];

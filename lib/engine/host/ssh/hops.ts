@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { Hop } from './link.ts';
@@ -18,6 +19,7 @@ export async function hopsTo(
   const { address: host, user, port, jump } = connection;
   const isNone = jump[0] === 'none';
   const jumps = await resolveJumps(name, jump.length > 0 ? jump.filter(() => !isNone) : config.jump);
+  const labels = jumps.map(({ label }) => label);
   const hops = jumps.map(({ label, asked, config: own }, at) => ({
     name: `${name} (jump host ${label})`,
     asked,
@@ -27,13 +29,12 @@ export async function hopsTo(
     hostKeys: [],
     knownHostsFile: connection.knownHostsFile,
     identityFile: connection.identityFile,
-    behind: jumps[at - 1]?.label,
+    behind: labels.slice(0, at),
     isDirect: false,
     isJump: true,
   }));
-  const behind = jumps.at(-1)?.label;
   const asked = { host, user, port };
-  return [...hops, { ...connection, name, asked, config, behind, isDirect: isNone, isJump: false }];
+  return [...hops, { ...connection, name, asked, config, behind: labels, isDirect: isNone, isJump: false }];
 }
 
 /** A jump host, as `user@host:port`, and its settings. */
@@ -71,9 +72,10 @@ async function resolveJumps(name: string, jump: readonly string[], behind = 0): 
  */
 async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
   const [, user, bracketed, plain, port] =
-    /^(?:([^@]+)@)?(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(label) ?? [];
+    /^(?:(.+)@)?(?:\[([^\]]+)\]|([^:@]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;
-  if (host === undefined) {
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
+  if (host === undefined || !isPort || (bracketed !== undefined && isIP(bracketed) === 0)) {
     throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
   }
   const given: GivenLogin = { user, port: port === undefined ? undefined : Number(port) };
@@ -94,6 +96,6 @@ export function jumpKey({ asked, identityFile, knownHostsFile }: Hop, way: strin
 export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): NetworkError {
   const why = error instanceof Error ? error.message : String(error);
   const hint = "is the host up, and does the jump host's firewall let it through?";
-  const what = `jump host ${behind} could not reach ${host} port ${port}: ${why}`;
+  const what = `jump host ${behind.at(-1)} could not reach ${host} port ${port}: ${why}`;
   return new NetworkError(name, what, hint, error);
 }

@@ -24,7 +24,7 @@ function configOf(text: string, host = 'db-1') {
 const config = configOf('');
 
 test('algorithms of known keys come first, so that the host offers a key that can be compared', () => {
-  const rsa = `db-1 ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa').toString('base64')}`;
+  const rsa = `db-1 ssh-rsa ${Buffer.from('\0\0\0\x07ssh-rsa\0\0\0\x011').toString('base64')}`;
   const { algorithms } = checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: known(rsa) });
   expect(algorithms.slice(0, 2)).toEqual(['rsa-sha2-512', 'rsa-sha2-256']);
   expect(algorithms).toContain('ssh-ed25519');
@@ -67,6 +67,16 @@ test('a host key alias is looked up without a port', () => {
   const aliased = configOf('port 2222\nhostkeyalias the-db', '10.0.0.1');
   const check = checkHostKey('db-1', aliased, { hostKeys: [], knownHostsFile: known(`the-db ${ed25519}`) });
   expect(check.accept(blobOf(ed25519))).toBe(true);
+});
+
+test('a damaged line of known_hosts is named, and is no other key', () => {
+  const file = known(`# hosts\ndb-2 ${other}\ndb-1 ${other.slice(0, -8)}\n`);
+  const check = checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: file });
+  expect(check.accept(blobOf(ed25519))).toBe(false);
+  expect(check.refusal()?.message).toMatch(
+    /^db-1: the host key of db-1 is not known, so it is not trusted: /,
+  );
+  expect(check.refusal()?.message).toContain(`\n  ${file}:3 is about this host, and holds no whole key`);
 });
 
 test('without a known_hosts file no host is known', () => {

@@ -4,6 +4,7 @@ import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey, KnownKeys } from './known-hosts.ts';
 import {
+  damagedLines,
   findKnownKeys,
   fingerprint,
   hostKeyStatus,
@@ -11,12 +12,14 @@ import {
   parseHostKey,
   readKnownHosts,
 } from './known-hosts.ts';
+import type { Hop } from './link.ts';
 import { readRevokedKeys } from './revoked-keys.ts';
 import { rsaBits } from './rsa-bits.ts';
 import { supportedHostKeys } from './ssh-algorithms.ts';
 import type { SshConfig } from './ssh-config.ts';
 
-type HostKeySettings = Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'>;
+/** `behind`: the jump hosts on the way to the host. */
+type HostKeySettings = Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile'> & Partial<Pick<Hop, 'behind'>>;
 
 /** A key as a host shows it, by OpenSSH without the key itself. */
 interface ShownKey extends Pick<HostKey, 'type'> {
@@ -60,11 +63,19 @@ interface Trust {
   readonly known: KnownKeys;
   /** Where the accepted keys are, or a new one would be: the inventory, or a file. */
   readonly source: string;
+  /** Lines of known_hosts about it that hold no key, as `file:line`. */
+  damaged(): readonly string[];
+  /** The jump hosts on the way to it. */
+  readonly behind: readonly string[];
   /** Keys in the file of RevokedHostKeys. */
   readonly listed: readonly HostKey[];
 }
 
-function trustOf(name: string, config: SshConfig, { hostKeys, knownHostsFile }: HostKeySettings): Trust {
+function trustOf(
+  name: string,
+  config: SshConfig,
+  { hostKeys, knownHostsFile, behind = [] }: HostKeySettings,
+): Trust {
   const files = knownHostsFile === undefined ? config.knownHostsFiles : [knownHostsFile];
   const host = config.hostKeyAlias ?? config.host;
   // An alias is a separate name: it has no port.
@@ -77,6 +88,8 @@ function trustOf(name: string, config: SshConfig, { hostKeys, knownHostsFile }: 
     label: nameOfHost(host, port),
     known: pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked },
     source: pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts'),
+    damaged: () => (pinned.length > 0 ? [] : damagedLines(files, host, port)),
+    behind,
     listed,
   };
 }
@@ -152,18 +165,31 @@ function revokedKey(name: string, { label }: Trust, shown: ShownKey, where: stri
   return new Unreachable(name, `THE HOST KEY OF ${label} IS REVOKED: ${describeKey(shown)}`, hint);
 }
 
-function unknownKey(name: string, config: SshConfig, { label, source }: Trust, shown: ShownKey): Unreachable {
-  const port = config.port === 22 ? '' : `-p ${config.port} `;
+function unknownKey(name: string, config: SshConfig, trust: Trust, shown: ShownKey): Unreachable {
+  const { label, source } = trust;
+  const damaged = trust.damaged().map((line) => `\n  ${line} is about this host, and holds no whole key`);
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
   return new Unreachable(
     name,
-    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}`,
+    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}${damaged.join('')}`,
     `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, either
-    ssh-keyscan ${port}-t ${type} ${shellWord(config.host)} >> ${shellWord(source)}
+    ${scanOf(config, trust, type)} >> ${shellWord(source)}
   or put it into the inventory
     host_key: ${shownLine(shown)}`,
   );
+}
+
+/** Prints the key of a host as known_hosts has it. */
+function scanOf({ host, port, hostKeyAlias }: SshConfig, { behind }: Trust, type: string): string {
+  const jump = behind.at(-1);
+  const others = behind.slice(0, -1);
+  const chain = others.length > 0 ? `-J ${shellWord(others.join(','))} ` : '';
+  // The address may be another machine here, or none.
+  const there = jump === undefined ? '' : `ssh ${chain}${shellWord(`ssh://${jump}`)} `;
+  const scan = `${there}ssh-keyscan ${port === 22 ? '' : `-p ${port} `}-t ${type} ${shellWord(host)}`;
+  // It prints the address in front, and comments.
+  return hostKeyAlias === undefined ? scan : `${scan} | sed ${shellWord(`s/^[^# ][^ ]*/${hostKeyAlias}/`)}`;
 }
 
 function changedKey(name: string, { label, source, known }: Trust, shown: ShownKey): Unreachable {

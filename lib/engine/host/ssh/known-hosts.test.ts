@@ -4,10 +4,13 @@ import { findKnownKeys, fingerprint, hostKeyStatus, parseHostKey } from './known
 
 /** A blob of the right form, for a key that nobody has. */
 function hostKey(seed: string, type = 'ssh-ed25519') {
-  const name = Buffer.from(type);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(name.length);
-  const blob = Buffer.concat([length, name, Buffer.from(seed.padEnd(36, '.'))]);
+  const blob = Buffer.concat(
+    [type, seed.padEnd(32, '.')].flatMap((field) => {
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(field.length);
+      return [length, Buffer.from(field)];
+    }),
+  );
   return { blob, line: `${type} ${blob.toString('base64')}` };
 }
 
@@ -48,6 +51,10 @@ test.each([
   ['revoked everywhere, though known', `db-1 ${one.line}\n@revoked * ${one.line}`, 'db-1', 22, 'revoked'],
   ['another revoked key', `db-1 ${one.line}\n@revoked * ${two.line}`, 'db-1', 22, 'known'],
   ['an authority is no host key', `@cert-authority * ${one.line}`, 'db-1', 22, 'unknown'],
+  ['a cut key', `db-1 ${one.line.slice(0, -8)}`, 'db-1', 22, 'unknown'],
+  ['another cut key', `db-1 ${two.line.slice(0, -1)}\ndb-1 ${one.line}`, 'db-1', 22, 'known'],
+  ['a key with more at its end', `db-1 ${one.line}AAAA`, 'db-1', 22, 'unknown'],
+  ['a cut revoked key', `db-1 ${one.line}\n@revoked db-1 ${one.line.slice(0, -8)}`, 'db-1', 22, 'known'],
   ['broken lines', 'db-1\ndb-1 ssh-ed25519\n|1|x db-1 y z\n', 'db-1', 22, 'unknown'],
 ])('known_hosts with %s', (_, text, host, port, wanted) => {
   expect(judged(text, host, port)).toBe(wanted);

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { typeOfBlob } from '../../secret/ssh-key-fields.ts';
+import { isWholeBlob, typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { fitsInOrder } from '../../text/glob.ts';
 import { readText } from './read-text.ts';
 
@@ -32,18 +32,42 @@ export function findKnownKeys(text: string, host: string, port: number): KnownKe
   const name = nameOfHost(host, port);
   const found: Record<keyof KnownKeys, HostKey[]> = { accepted: [], revoked: [], withoutPort: [] };
   for (const line of text.split('\n')) {
-    const fields = line.trim().split(/\s+/);
-    const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;
-    const [hosts = '', type, base64] = fields;
-    if (hosts.startsWith('#') || marker === '@cert-authority' || type === undefined || base64 === undefined)
-      continue;
+    const { marker, hosts, key } = fieldsOf(line);
+    if (hosts.startsWith('#') || marker === '@cert-authority') continue;
     const isNamed = matches(hosts, name);
     if (!isNamed && !matches(hosts, host)) continue;
+    const known = key();
+    if (!known) continue;
     const usable = isNamed ? 'accepted' : 'withoutPort';
     const list = marker === '@revoked' ? 'revoked' : usable;
-    found[list].push({ type, blob: Buffer.from(base64, 'base64') });
+    found[list].push(known);
   }
   return found;
+}
+
+/**
+ * A line of known_hosts. `key` returns undefined for what is no key, which ssh passes over; few lines
+ * are about the host.
+ */
+function fieldsOf(line: string) {
+  const fields = line.trim().split(/\s+/);
+  const marker = fields[0]?.startsWith('@') ? fields.shift() : undefined;
+  const [hosts = '', ...words] = fields;
+  return { marker, hosts, key: () => parseHostKey(words.join(' ')) };
+}
+
+/** The lines about a host that hold no key, as `file:line`: a cut or mistyped one. */
+export function damagedLines(files: readonly string[], host: string, port: number): readonly string[] {
+  const names = [nameOfHost(host, port), host];
+  return files.flatMap((file) =>
+    readKnownHosts([file])
+      .split('\n')
+      .flatMap((line, at) => {
+        const { hosts, key } = fieldsOf(line);
+        const isAbout = !hosts.startsWith('#') && names.some((name) => matches(hosts, name));
+        return isAbout && !key() ? [`${file}:${at + 1}`] : [];
+      }),
+  );
 }
 
 /** Whether an authority of certificates may vouch for the host (`@cert-authority`). */
@@ -66,7 +90,7 @@ export function nameOfHost(host: string, port: number): string {
 export function parseHostKey(text: string): HostKey | undefined {
   const [type = '', base64 = ''] = text.trim().split(/\s+/);
   const blob = Buffer.from(base64, 'base64');
-  return type && typeOfBlob(blob) === type ? { type, blob } : undefined;
+  return type && typeOfBlob(blob) === type && isWholeBlob(blob) ? { type, blob } : undefined;
 }
 
 /** The result of looking up a host's key. */

@@ -9,7 +9,7 @@ import { BeyondLibrary, logIn, NoKeyAccepted } from './ssh-login.ts';
 /** Logs in by the SSH library. */
 export const logInByLibrary: LogIn<Duplex> = async (hop, via, limits) => {
   if (!hop.isJump) return loginBy(hop, via, limits);
-  const key = jumpKey(hop, hop.behind);
+  const key = jumpKey(hop, hop.behind.at(-1));
   const first = firstLogins.get(key);
   if (first) {
     const refusal = await first.refusal;

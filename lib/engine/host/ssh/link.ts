@@ -39,8 +39,8 @@ export interface Hop extends Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFi
   /** What ssh is asked for. */
   readonly asked: GivenLogin & { readonly host: string };
   readonly config: SshConfig;
-  /** The jump host before it, as `user@host:port`. */
-  readonly behind: string | undefined;
+  /** The jump hosts before it in order, as `user@host:port`. */
+  readonly behind: readonly string[];
   /** Whether ssh_config decides nothing about the way to it. */
   readonly isDirect: boolean;
   /** Whether it is a jump host. */

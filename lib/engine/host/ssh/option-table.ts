@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /**
  * Every option of ssh_config(5) that `ssh -G` of OpenSSH 7 to 10 prints, also those of Debian's
  * and of Apple's, and what becomes of it here. For an option that is not in these lists
@@ -11,7 +13,6 @@ const followed = [
   'User',
   'Port',
   'AddressFamily',
-  'BindAddress',
   'IdentityFile',
   'IdentitiesOnly',
   'IdentityAgent',
@@ -139,6 +140,8 @@ const isOff = (value: string) => /^(no|false|none)$/.test(value);
 
 /** What the SSH library cannot do, so OpenSSH connects to a host with another value. */
 const beyondLibrary: Readonly<Record<string, (value: string) => boolean>> = {
+  // ssh looks a name up.
+  BindAddress: (value) => isOff(value) || isIP(value) !== 0,
   ProxyCommand: isOff,
   BindInterface: isOff,
   CheckHostIP: isOff,

@@ -52,7 +52,11 @@ async function ownSettings(name: string, address: string, { user, port }: GivenL
     ...(user === undefined ? [] : ['-l', user]),
     ...(port === undefined ? [] : ['-p', String(port)]),
   ];
-  const own = await runSsh(['-G', ...options, '--', address]);
+  const words = ['-G', ...options, '--', address];
+  const asked = await runSsh(words);
+  // With ForkAfterAuthentication ssh wants a command, which it does not run with -G.
+  const needsCommand = asked.end === 'failed' && /^Cannot fork into background/m.test(asked.said);
+  const own = needsCommand ? await runSsh([...words, 'true']) : asked;
   if (own.end === 'missing') refuseUnreadConfig(name);
   return settingsOf(name, address, own);
 }

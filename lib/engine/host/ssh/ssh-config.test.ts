@@ -23,6 +23,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+test.each([
+  ['/a b/c ~/x y z', ['/a b/c', `${homedir}/x y z`]],
+  ['known_hosts known_hosts2 third', ['known_hosts', 'known_hosts2', 'third']],
+  ['/a  b %d/c', ['/a  b', `${homedir}/c`]],
+  ['none', []],
+])('files of known hosts in one line: %s', (list, files) => {
+  expect(configOf(`userknownhostsfile ${list}\nglobalknownhostsfile none`).knownHostsFiles).toEqual(files);
+});
+
 test('the output of ssh -G is used', () => {
   const config = configOf(
     `host db

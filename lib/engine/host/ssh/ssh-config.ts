@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { account } from '../../file/account.ts';
 import { Unreachable } from '../connection-errors.ts';
 import { hasOptionsBeyondLibrary } from './beyond-options.ts';
+import { homeOf } from './home-of.ts';
 import { algorithmsOf, type SshAlgorithms } from './ssh-algorithms.ts';
 import type { SshSettings } from './ssh-settings.ts';
 
@@ -72,7 +72,7 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
   const proxyJump = unlessNone('proxyjump');
   const expand = expansionOf({ asked: given.host, host, port, user, hostKeyAlias, proxyJump });
   const expandAll = (files: readonly string[]) => files.filter((file) => file !== 'none').map(expand);
-  const filesOf = (option: string, usual: string) => expandAll((first(option) ?? usual).split(' '));
+  const filesOf = (option: string, usual: string) => expandAll(filesIn(first(option) ?? usual));
   const revoked = unlessNone('revokedhostkeys');
   const family = families[first('addressfamily') ?? ''];
   refuseOtherFamily(given.name, host, family);
@@ -97,6 +97,14 @@ export function parseSshConfig(settings: SshSettings, given: AskedHost): SshConf
     isBeyondLibrary: hasOptionsBeyondLibrary(settings, given.usual, given.jumps ?? false),
     settings,
   };
+}
+
+/**
+ * `ssh -G` prints several files in one line, without the quotes around one with a blank. So what
+ * does not begin like a path goes on with the path before it.
+ */
+function filesIn(list: string): readonly string[] {
+  return list.split(/(?<=^[^/~%$].*) | (?=[/~%$])/);
 }
 
 /**
@@ -157,8 +165,10 @@ function expansionOf({
     '%r': user,
     '%u': username,
   };
+  const atHome = (path: string) =>
+    path.replace(/^~([^/%$]*)(?=\/|$)/, (_, user: string) => (user === '' ? homedir : homeOf(user)));
   return (path) =>
-    (/^~(\/|$)/.test(path) ? join(homedir, path.slice(1)) : path).replace(
+    atHome(path).replace(
       /%.|\$\{(\w+)\}/g,
       (found, variable?: string) => (variable ? process.env[variable] : tokens[found]) ?? found,
     );

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../testing/local-connection.ts';
 import { settingsFor } from '../testing/real-ssh.ts';
 
 /** The error for a port with anything but a working sshd. */
-async function refusal(answer: (socket: Socket) => void): Promise<string> {
+async function refusal(answer: (socket: Socket) => void, timeout = 15): Promise<string> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -17,7 +17,7 @@ async function refusal(answer: (socket: Socket) => void): Promise<string> {
   writeFileSync(identityFile, key.private, { mode: 0o600 });
   const { port } = server.address() as AddressInfo;
   const reach = settingsFor({ port, hostKey: key.public.trim(), clientKey: identityFile });
-  return connect('h', reach, { retries: 0 }).then(
+  return connect('h', reach, { retries: 0, timeout }).then(
     () => expect.fail('connected'),
     (error: Error) => error.message,
   );
@@ -40,6 +40,9 @@ test('a host that resets the connection before the login is reported as one that
 
 test('a port with a server that is not SSH', async () => {
   expect(await refusal((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))).toMatch(
-    /127\.0\.0\.1 port \d+ (broke off|ended the connection before the login)/,
+    /127\.0\.0\.1 port \d+ ended the connection before the login\n {2}the server says: HTTP\/1\.1 400 Bad Request$/,
+  );
+  expect(await refusal((socket) => socket.write('220 mail ESMTP\r\n'), 0.5)).toMatch(
+    /^h: no login at 127\.0\.0\.1 port \d+ within 0\.5 s\n {2}the server says: 220 mail ESMTP$/,
   );
 });

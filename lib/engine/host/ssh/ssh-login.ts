@@ -9,11 +9,12 @@ import type {
   MacAlgorithm,
   ServerHostKeyAlgorithm,
 } from 'ssh2';
-import type { ConnectionSettings } from '../../inventory/inventory.ts';
 import { readable } from '../../text/printable.ts';
 import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import { checkHostKey } from './host-key.ts';
+import type { Hop } from './link.ts';
+import { sshOption } from './option-table.ts';
 import type { SshConfig } from './ssh-config.ts';
 import { type Credentials, findCredentials } from './ssh-keys.ts';
 
@@ -48,7 +49,7 @@ export class LoginThrottled extends NetworkError {}
 export async function logIn(
   name: string,
   config: SshConfig,
-  connection: Pick<ConnectionSettings, 'hostKeys' | 'knownHostsFile' | 'identityFile'>,
+  connection: Pick<Hop, 'hostKeys' | 'knownHostsFile' | 'identityFile' | 'behind'>,
   via: Duplex | undefined,
   { signal, timeout }: { readonly signal: AbortSignal | undefined; readonly timeout: number },
 ): Promise<SshConnection> {
@@ -77,12 +78,13 @@ export async function logIn(
     authHandler: authentication.handler,
   });
   const ended = endOf(ssh);
+  const greeting = greetingOf(socket);
   banner.listen();
   try {
     await connecting;
   } catch (error) {
     socket.destroy();
-    const seen = { ...authentication.seen(), ...banner.seen() };
+    const seen = { ...authentication.seen(), ...banner.seen(), greeting: greeting() };
     throw check.refusal() ?? explain(name, config, credentials, seen, error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
@@ -149,6 +151,30 @@ function bannerOf(ssh: NodeSSH) {
   };
 }
 
+/** Bytes of a greeting that are kept. */
+const longestGreeting = 8192;
+
+/**
+ * What comes before the version of the server, in lines. The library shows it only where a version
+ * follows.
+ *
+ * @param socket of a library that has begun to connect, which keeps it paused until it reads
+ */
+function greetingOf(socket: Duplex): () => readonly string[] {
+  let text = '';
+  const before = () => text.split(/^SSH-/m)[0] ?? '';
+  const listen = (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+    if (before() !== text || text.length > longestGreeting) socket.off('data', listen);
+  };
+  socket.on('data', listen);
+  return () =>
+    readable(before())
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .filter(Boolean);
+}
+
 /** Why a connection ended, once it has. */
 function endOf({ connection }: NodeSSH): () => string | undefined {
   let ended: string | undefined;
@@ -196,8 +222,12 @@ export interface Seen {
   readonly offered: readonly string[];
   /** Whether it accepted a key, and wants more. */
   readonly isPartial?: boolean;
+  /** What it said before its version, in lines: most servers of SSH say nothing there. */
+  readonly greeting?: readonly string[];
   /** What it said, in lines. */
   readonly words?: readonly string[];
+  /** What the program ssh of this machine said beside it, in lines. */
+  readonly ofSsh?: readonly string[];
   /** Whether it said some of them after the last method of login. */
   readonly isReason?: boolean;
 }
@@ -220,9 +250,14 @@ export function explain(
   seconds: number,
 ): Unreachable {
   const where = `${config.host} port ${config.port}`;
+  const { greeting = [] } = seen;
   const retry = (what: string, hint?: string) => new NetworkError(name, what, hint, error);
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
     return loginRefused(name, config, credentials, seen, error);
+  }
+  if (error.code === 'EADDRNOTAVAIL' && config.bindAddress !== undefined) {
+    const what = `this machine has no address ${config.bindAddress} to connect from`;
+    return new Unreachable(name, what, 'nothing was connected to. Correct BindAddress of ssh_config', error);
   }
   switch (error.code) {
     case 'ECONNREFUSED':
@@ -254,22 +289,26 @@ export function explain(
       const what = `${where} ended the connection during the login${said(seen)}`;
       return seen.isReason ? new Unreachable(name, what, tryByHand(config), error) : retry(what);
     }
-    const hint = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
-    return new LoginThrottled(name, `${where} ended the connection before the login`, hint, error);
+    const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
+    const hint = greeting.length > 0 ? undefined : guess;
+    const what = `${where} ended the connection before the login${said({ words: greeting })}`;
+    return new LoginThrottled(name, what, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
+    if (greeting.length > 0)
+      return retry(`no login at ${where} within ${seconds} s${said({ words: greeting })}`);
     return retry(
       `no answer from ${where} within ${seconds} s`,
       'is the host up, and does a firewall let us through?',
     );
   }
   if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
-  const what = `no SSH connection to ${where}: ${error.message}${said(seen)}`;
+  const what = `no SSH connection to ${where}: ${error.message}${said({ words: [...greeting, ...(seen.words ?? [])] })}`;
   const Refusal = /no matching /.test(error.message) ? BeyondLibrary : Unreachable;
   return new Refusal(name, what, tryByHand(config), error);
 }
 
-/** A login that was refused. Beside the server's own words there is no guess. */
+/** A login that was refused. Beside the words of the server, or those of ssh, there is no guess. */
 function loginRefused(
   name: string,
   config: SshConfig,
@@ -277,22 +316,36 @@ function loginRefused(
   seen: Seen,
   error: SshError,
 ): Unreachable {
-  const { offered, isPartial, words = [] } = seen;
+  const { offered, isPartial, words = [], ofSsh = [] } = seen;
   const who = `${config.user} could not log in at ${config.host}`;
   const offers = offered.length > 0 ? `; the server offers: ${offered.join(', ')}` : '';
   if (isPartial) {
-    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}`;
+    const what = `${who}: a key was accepted, and the server wants more${offers}${said(seen)}${quoted('ssh of this machine says', ofSsh)}`;
     return new BeyondLibrary(name, what, [tryByHand(config), ...unusable].join('; '), error);
   }
   // The server numbers its reasons to disconnect.
   const reasons = typeof error.code === 'number' ? [...words, error.message] : words;
-  const advice = reasons.length > 0 ? [] : [adviceFor(config, offered)];
+  const guess = reasons.length + ofSsh.length > 0 ? [] : [adviceFor(config, offered)];
+  const off = optionWithoutKeys(config);
+  const advice =
+    off === undefined ? guess : [`${off} of ssh_config keeps ssh from trying a key: change it for this host`];
   return new NoKeyAccepted(
     name,
-    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}`,
+    `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh of this machine says', ofSsh)}`,
     [...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
+}
+
+/** The option of ssh_config, with its value, by which ssh tries no key. */
+function optionWithoutKeys({ settings }: SshConfig): string | undefined {
+  for (const name of ['PubkeyAuthentication', 'PreferredAuthentications']) {
+    // `ssh -G` prints no as false.
+    const value = settings.get(name.toLowerCase())?.[0]?.replace(/^false$/, 'no');
+    if (value !== undefined && sshOption(name.toLowerCase())?.isFine(value) === false)
+      return `${name} ${value}`;
+  }
+  return undefined;
 }
 
 function adviceFor(config: SshConfig, offered: readonly string[]): string {
@@ -305,7 +358,11 @@ function adviceFor(config: SshConfig, offered: readonly string[]): string {
 
 /** The last words of a server. */
 function said({ words = [] }: Pick<Seen, 'words'>): string {
-  return words.length > 0 ? `\n  the server says: ${words.slice(-mostWords).join('\n  ')}` : '';
+  return quoted('the server says', words);
+}
+
+function quoted(whose: string, words: readonly string[]): string {
+  return words.length > 0 ? `\n  ${whose}: ${words.slice(-mostWords).join('\n  ')}` : '';
 }
 
 /** Lines. */

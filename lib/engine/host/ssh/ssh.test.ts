@@ -154,9 +154,28 @@ test('Ctrl-C during the connection is not a fault of the host', async () => {
 });
 
 test('a jump host that is none', async () => {
-  expect(await refusal({ jump: ['a:b:c'] })).toBe(
-    'h: a:b:c is not a jump host\n  write it as: user@host:port',
+  for (const jump of ['a:b:c', 'root@127.0.0.1:99999', 'root@127.0.0.1:0', '[::zz]'])
+    expect(await refusal({ jump: [jump] })).toBe(
+      `h: ${jump} is not a jump host\n  write it as: user@host:port`,
+    );
+});
+
+test('the last @ of a jump host ends its user', async () => {
+  const users: string[] = [];
+  const port = await sshServer((client) =>
+    client.on('authentication', (context) => {
+      users.push(context.username);
+      context.accept();
+    }),
   );
+  sshConfig('hostname 127.0.0.1', 'identityfile none');
+  const known = join(temporaryDirectory(), 'known_hosts');
+  writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
+  const jump = [`op@example.org@127.0.0.1:${port}`];
+  expect(await refusal({ port: 1, knownHostsFile: known, jump })).toContain(
+    'could not reach 127.0.0.1 port 1',
+  );
+  expect(new Set(users)).toEqual(new Set(['op@example.org']));
 });
 
 test('a failing jump host is reported with the step that it reached', async () => {

@@ -69,7 +69,9 @@ async function openChain<Via extends AnyWay>(
     for (const [index, hop] of hops.entries()) {
       const next = hops[index + 1];
       const login = () => logIn(hop, via, limits);
-      const opened = await (throttled && next && !via ? oneAtATime(next.behind ?? '', login) : login());
+      const opened = await (throttled && next && !via
+        ? oneAtATime(next.behind.at(-1) ?? '', login)
+        : login());
       chain.push(opened);
       if (next) {
         via = await opened.forward(next.config).catch((error: unknown) => {

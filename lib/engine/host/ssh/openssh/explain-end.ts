@@ -4,6 +4,8 @@ import { notForwarded } from '../hops.ts';
 import { refusedKey } from '../host-key.ts';
 import type { Hop } from '../link.ts';
 import { explain, NetworkError, type Seen, type SshError } from '../ssh-login.ts';
+import { wordsOfServer } from './server-words.ts';
+import { wordsOf } from './words-of.ts';
 
 /** Errors of the network, by the words of the system. */
 const codes: readonly (readonly [RegExp, string])[] = [
@@ -15,31 +17,33 @@ const codes: readonly (readonly [RegExp, string])[] = [
   [/Could not resolve hostname/, 'ENOTFOUND'],
 ];
 
-/** Lines that ssh says in any case, or that are said in other words already. */
-const noWords =
-  /^\s*$|^(debug\d: |OpenSSH_|Authenticated |Transferred: |Bytes per second: |channel \d+: |mux_|Disconnected from |Host key verification failed|\S+: Permission denied \()/;
-
 /** The connection ended, for whatever reason. */
 const ended =
   /^(kex_exchange_identification: .*([Cc]losed|reset)|Connection (closed|reset) by |Timeout, server )/;
 
 /**
- * What ssh and the server said, without what ssh says of its work. The last words are the newest.
+ * No login within the time limit.
+ *
+ * @param said the lines of standard error of ssh
+ * @param seconds the time limit
  */
-export function wordsOf(said: readonly string[]): readonly string[] {
-  return said.filter((line) => !noWords.test(line)).map(readable);
-}
-
-/** No login within the time limit. */
-export function lateHost({ name, config }: Hop, seconds: number): Unreachable {
+export function lateHost({ name, config }: Hop, said: readonly string[], seconds: number): Unreachable {
   return explain(
     name,
     config,
     { tried: [], unusable: [] },
-    { offered: [] },
+    { offered: [], greeting: greetingIn(said) },
     errorOf('', 'ETIMEDOUT'),
     seconds,
   );
+}
+
+/** What the server said before its version. */
+function greetingIn(said: readonly string[]): readonly string[] {
+  const words = said.flatMap(
+    (line) => /^debug1: kex_exchange_identification: banner line \d+: (.*)$/.exec(line)?.[1] ?? [],
+  );
+  return words.map((line) => readable(line).trimEnd()).filter(Boolean);
 }
 
 interface Circumstances {
@@ -64,22 +68,28 @@ export function explainEnd(
   const { name, config } = hop;
   const text = said.join('\n');
   const words = wordsOf(said);
+  const greeting = greetingIn(said);
   const explained = (error: SshError, seen: Seen = { offered: [] }, tried = noKeys) =>
-    explain(name, config, tried, seen, error, timeout);
+    explain(name, config, tried, { ...seen, greeting }, error, timeout);
 
   const hostKey = refusedHostKey(hop, text);
   if (hostKey) return hostKey;
   if (unreached !== undefined) return notForwarded(hop, new Error(unreached));
   const [network = ''] = /^ssh: (connect to host|Could not resolve hostname) .*$/m.exec(text) ?? [];
+  if (said.some((line) => /^(bind|getaddrinfo:) /.test(line) && line.includes(` ${config.bindAddress}: `)))
+    return explained(errorOf(network, 'EADDRNOTAVAIL'));
   const code = codes.find(([pattern]) => pattern.test(network))?.[1];
   if (code !== undefined) return explained(errorOf(network, code));
   if (/^Connection timed out during banner exchange/m.test(text)) return explained(errorOf('', 'ETIMEDOUT'));
   const reasons = words.filter((line) => !ended.test(line));
+  const ofServer = wordsOfServer(said, config.settings.has('logverbose')).filter((line) => !ended.test(line));
+  const ofSsh = reasons.filter((line) => !ofServer.includes(line));
   const login = loginIn(text, asks);
-  if (login?.isRefused) return explained(errorOf('authentication'), { ...login, words: reasons }, login);
-  if (login ? reasons.length > 0 : words.length > 0 && reasons.length === 0) {
-    const isReason = afterLastMethod(said).some((line) => reasons.includes(line));
-    return explained(errorOf('', 'ECONNRESET'), { offered: [], words: reasons, isReason });
+  if (login?.isRefused)
+    return explained(errorOf('authentication'), { ...login, words: ofServer, ofSsh }, login);
+  if (login ? ofServer.length > 0 : words.length > 0 && reasons.length === 0) {
+    const isReason = afterLastMethod(said).some((line) => ofServer.includes(line));
+    return explained(errorOf('', 'ECONNRESET'), { offered: [], words: ofServer, isReason });
   }
   if (ended.test(words.at(-1) ?? ''))
     return new NetworkError(name, `the connection to ${config.host} broke off: ${words.join('; ')}`);

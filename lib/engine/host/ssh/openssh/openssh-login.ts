@@ -9,11 +9,12 @@ import { lockedKey } from '../key-file.ts';
 import type { Hop, LogIn, Login, LoginLimits, ProxyCommand } from '../link.ts';
 import { readNamedKey } from '../ssh-keys.ts';
 import { NoKeyAccepted } from '../ssh-login.ts';
-import { explainEnd, lateHost, wordsOf } from './explain-end.ts';
+import { explainEnd, lateHost } from './explain-end.ts';
 import { type Master, privateFolder, startMaster } from './master.ts';
 import { optionsFor } from './options.ts';
 import { anyHost, sessionsOf, throughMaster } from './sessions.ts';
 import { shareLogin } from './shared-login.ts';
+import { wordsOf } from './words-of.ts';
 
 /** In a ProxyCommand a shell reads the word, after ssh has put in what `%h` and `%p` stand for. */
 const word = (text: string): string => (/%/.test(text) ? `'${text}'` : shellWord(text));
@@ -172,7 +173,7 @@ async function tryOnce(
   try {
     const result = await Promise.race([master.ready, late.reached]);
     if (result === 'logged in' && !stopped) return master;
-    if (result === 'late') stopped ??= lateHost(hop, timeout);
+    if (result === 'late') stopped ??= lateHost(hop, master.said(), timeout);
     await master.end();
     throw (
       stopped ??

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { keyLine, pinnedKeys } from '../host-key.ts';
 import { readKnownHosts } from '../known-hosts.ts';
 import type { Hop } from '../link.ts';
+import { placeOfMessage } from './server-words.ts';
 
 /**
  * What is the same for each connection by OpenSSH. A host key that is not known is never accepted,
@@ -31,6 +32,9 @@ const whereKnown = [
   ['forkafterauthentication', 'ForkAfterAuthentication=no'],
   ['stdinnull', 'StdinNull=no'],
   ['channeltimeout', 'ChannelTimeout=none'],
+  // It puts the place in the source before the words of a line. A line of this place alone comes
+  // before each message of the server, which ssh prints like words of its own.
+  ['logverbose', `LogVerbose=sshconnect2.c:${placeOfMessage}:*`],
 ] as const;
 
 /**
