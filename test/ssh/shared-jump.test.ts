@@ -97,6 +97,14 @@ test('a jump host that accepts no key sees one login of the SSH library, and is 
   expect(jump.log().match(/^Connection from /gm)).toHaveLength(1);
 });
 
+test('a jump host that may forward nothing is no fault of the network', async () => {
+  const { host, through } = await behindJump('AllowTcpForwarding no');
+  for (const more of [{}, { client: undefined }])
+    expect(await said(host, { ...through, ...more })).toMatch(
+      /jump host root@\S+ forwards nothing to 127\.0\.0\.1 port \d+\n {2}nothing was connected to\. See AllowTcpForwarding and PermitOpen/,
+    );
+});
+
 test('what a jump host says of one host is not said of another', async () => {
   const { host, through } = await behindJump('');
   const nowhere = await freePort();

@@ -93,9 +93,17 @@ export function jumpKey({ asked, identityFile, knownHostsFile }: Hop, way: strin
 }
 
 /** A jump host could not reach the next hop. */
-export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): NetworkError {
+export function notForwarded({ name, behind, config: { host, port } }: Hop, error: unknown): Unreachable {
   const why = error instanceof Error ? error.message : String(error);
+  const jump = `jump host ${behind.at(-1)}`;
+  const reason = error instanceof Error && 'reason' in error ? error.reason : undefined;
+  if (reason === prohibited || /administratively prohibited/.test(why)) {
+    const hint = `nothing was connected to. See AllowTcpForwarding and PermitOpen of its sshd`;
+    return new Unreachable(name, `${jump} forwards nothing to ${host} port ${port}`, hint, error);
+  }
   const hint = "is the host up, and does the jump host's firewall let it through?";
-  const what = `jump host ${behind.at(-1)} could not reach ${host} port ${port}: ${why}`;
-  return new NetworkError(name, what, hint, error);
+  return new NetworkError(name, `${jump} could not reach ${host} port ${port}: ${why}`, hint, error);
 }
+
+/** Why a channel is not opened, as the protocol numbers it (RFC 4254, 5.1). */
+const prohibited = 1;
