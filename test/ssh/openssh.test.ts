@@ -345,6 +345,13 @@ test('words of the own ssh and of a ProxyCommand are not taken for those of the 
   }
 });
 
+test('what a ProxyCommand says until the time limit is shown, and no firewall is blamed', async () => {
+  sshConfig('ProxyCommand sh -c "echo To sign in, visit https://login.example/device >&2; exec sleep 30"');
+  expect(await said(sshd, {}, { timeout: 2 })).toBe(
+    `db-1: no login at 127.0.0.1 port ${sshd.port} within 2 s\n  ssh of this machine says: To sign in, visit https://login.example/device`,
+  );
+});
+
 test('an option of ssh_config by which ssh tries no key is named', async () => {
   for (const option of [
     'PubkeyAuthentication no',

@@ -295,8 +295,11 @@ export function explain(
     return new LoginThrottled(name, what, hint, error);
   }
   if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
-    if (greeting.length > 0)
-      return retry(`no login at ${where} within ${seconds} s${said({ words: greeting })}`);
+    const { ofSsh = [] } = seen;
+    if (greeting.length + ofSsh.length > 0) {
+      const words = said({ words: greeting }) + quoted('ssh of this machine says', ofSsh);
+      return retry(`no login at ${where} within ${seconds} s${words}`);
+    }
     return retry(
       `no answer from ${where} within ${seconds} s`,
       'is the host up, and does a firewall let us through?',

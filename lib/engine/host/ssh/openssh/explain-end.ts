@@ -28,14 +28,14 @@ const ended =
  * @param seconds the time limit
  */
 export function lateHost({ name, config }: Hop, said: readonly string[], seconds: number): Unreachable {
-  return explain(
-    name,
-    config,
-    { tried: [], unusable: [] },
-    { offered: [], greeting: greetingIn(said) },
-    errorOf('', 'ETIMEDOUT'),
-    seconds,
-  );
+  const ofServer = wordsOfServer(said, config.settings.has('logverbose'));
+  const seen = {
+    offered: [],
+    greeting: [...greetingIn(said), ...ofServer],
+    // Such as those of a ProxyCommand that waits for a login elsewhere.
+    ofSsh: wordsOf(said).filter((line) => !ofServer.includes(line)),
+  };
+  return explain(name, config, noKeys, seen, errorOf('', 'ETIMEDOUT'), seconds);
 }
 
 /** What the server said before its version. */
