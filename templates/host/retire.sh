@@ -25,4 +25,5 @@ for _ in $(seq 60); do
   if docker exec state-db pg_isready --quiet; then exit 0; fi
   sleep 1
 done
-fail 'state-db does not answer as a replica: see docker logs state-db'
+# Each question above left a line about the start.
+fail "state-db does not answer as a replica: $(docker logs --tail 500 state-db 2>&1 | grep -v 'starting up' | tail -n 1)"
