@@ -89,7 +89,7 @@ async function convergeOne(
   }
   switch (seen.is) {
     case 'ok':
-      host.done(task, 'ok');
+      host.done(task, 'ok', { note: seen.note });
       return undefined;
     case 'unknown':
       return convergeUnknown(host, taskRun, seen, rest, options);

@@ -109,7 +109,7 @@ function judgedBy({ refused, until, note }: FleetVerdict, planned: Planned): Pla
 function plannedOf({ task, resource, seen }: TaskRun): Planned {
   const nothing = { task, differences: [], note: undefined, error: undefined, steps: [], predicted: false };
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
-  if (seen.is === 'ok') return { ...nothing, outcome: 'ok' };
+  if (seen.is === 'ok') return { ...nothing, outcome: 'ok', note: seen.note };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
   if (isWarning(resource, seen))
     return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };

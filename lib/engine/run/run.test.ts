@@ -305,6 +305,20 @@ test('an unknown state that was checked after the last change is not checked aga
   expect(moon.looks()).toBe(2);
 });
 
+test('what is ok may have a note, which is of the time after the changes before it', async () => {
+  const made = new Set<string>();
+  const result = expectation('the result', {
+    check: async () => ({ is: 'ok', note: made.has('drill') ? 'passed' : 'none yet' }),
+  });
+  const playbook = oneRole(thing(made, 'drill'), result);
+  const { events } = await runWith(playbook, inventoryOf({ one: ['h1'] }));
+  const done = events.flatMap((event) => (event.type === 'resource-done' ? [event] : []));
+  expect(done.map(({ outcome, note }) => [outcome, note])).toEqual([
+    ['changed', 'drill is missing'],
+    ['ok', 'passed'],
+  ]);
+});
+
 test('a resource that waits also waits while its state is unknown, and reports itself why it fails', async () => {
   const restarting = async () => unknownUntil('sync is running');
   const giveUp = async () => {
