@@ -1,6 +1,6 @@
 import { cpuShares } from '../lib/engine/resource/docker/cpu-shares.ts';
 import { role } from '../lib/engine/resource/role.ts';
-import { withOwnRepository } from '../lib/node/backup/other-past.ts';
+import { newServerMayBegin } from '../lib/node/backup/other-past.ts';
 import { collationsAgree } from '../lib/node/databases/collation.ts';
 import { directoryThatItsContainerOwns } from '../lib/node/databases/data-directory.ts';
 import { acceptsConnections, databaseCpuShares, stateDatabase } from '../lib/node/databases/databases.ts';
@@ -24,11 +24,11 @@ export default role<Variables>('state-db', async (context) => {
   const { services } = await renderHost(context);
   const encryption = encryptionOf(context);
   const isRecovery = given['to-time'] !== undefined;
-  const directory = directoryThatItsContainerOwns(dataFolder(vars, 'state-db'));
   return [
     image,
     await containersReach(context),
-    isRecovery ? directory : withOwnRepository(context, directory),
+    directoryThatItsContainerOwns(dataFolder(vars, 'state-db')),
+    ...(isRecovery ? [] : newServerMayBegin(context, dataFolder(vars, 'state-db'))),
     ...placeIsRemembered(vars, 'state-db'),
     imageReadsData(vars, 'state-db'),
     ...encryption.before,

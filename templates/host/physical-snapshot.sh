@@ -133,7 +133,7 @@ send_server() {
 # Sends the files of a server without those that say whom the server follows and who may connect, as a new server gets its own, and without
 # those that somebody has put beside them. tar names those that were not there.
 send_without_settings() {
-  printf '%s\n' pg_hba.conf pg_ident.conf "$foreign" >"$part/foreign"
+  printf '%s\n' pg_hba.conf pg_ident.conf postgresql.auto.conf standby.signal recovery.signal "$foreign" >"$part/foreign"
   { send_server && : >"$part/sent"; } | tar --delete --file=- --verbatim-files-from --files-from="$part/foreign" 2>/dev/null
 }
 
@@ -256,8 +256,8 @@ ask_server() {
   link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
   [ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
   # What a server has there of itself (https://www.postgresql.org/docs/15/storage-file-layout.html), without what is of this server alone.
-  foreign=$(docker exec state-db find "$data" -mindepth 1 -maxdepth 1 ! -name base ! -name global ! -name 'pg_*' ! -name PG_VERSION \
-    ! -name postgresql.conf ! -name backup_label ! -name tablespace_map ! -name backup_manifest -printf '%f\n') || fail 'state-db does not answer'
+  held=$(docker exec state-db ls -A "$data/") || fail 'state-db does not answer'
+  foreign=$(printf '%s\n' "$held" | grep -vxE 'base|global|pg_.*|PG_VERSION|postgresql\.conf|backup_label|tablespace_map|backup_manifest')
   size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
   own=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
   name_image "$own" || fail 'the image of state-db is not there'

@@ -16,7 +16,8 @@ cd -P "$data"
 # shellcheck disable=SC2016 # it is for the shell of that user
 setpriv --reuid="$(stat -c %u .)" --regid="$(stat -c %g .)" --clear-groups sh -c '
   umask 077
-  sed -i -E "/^(restore_command|recovery_[a-z_]*) *=/d" ./postgresql.auto.conf && : >./standby.signal' ||
+  [ ! -e ./postgresql.auto.conf ] || sed -i -E "/^(restore_command|recovery_[a-z_]*) *=/d" ./postgresql.auto.conf || exit
+  : >./standby.signal' ||
   fail "$data/standby.signal cannot be made"
 sync -f .
 # It follows nobody yet. Log that did not leave it before its end is fetched from it as from any standby.

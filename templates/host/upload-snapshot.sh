@@ -23,9 +23,10 @@ most_parts=9000
 # Sets $found to SHA-256 and bytes of what the storage has under a name: empty where it has none, unknown where it does not say. Argument: file
 look_up() {
   answer=$(ask "$URL$1" --head --max-time 60 2>/dev/null)
-  case $answer in
-    'HTTP/'*' 200'*) found="$(printf '%s\n' "$answer" | header x-amz-meta-sha256) $(printf '%s\n' "$answer" | header content-length)" ;;
-    'HTTP/'*' 404'*) found= ;;
+  # A proxy answers before the storage.
+  case $(printf '%s\n' "$answer" | awk 'toupper($1) ~ /^HTTP\// { status = $2 } END { print status }') in
+    200) found="$(printf '%s\n' "$answer" | header x-amz-meta-sha256) $(printf '%s\n' "$answer" | header content-length)" ;;
+    404) found= ;;
     *) found=unknown ;;
   esac
 }
@@ -142,7 +143,12 @@ while read -r file sum bytes; do
   done
 done <"$work/files"
 while read -r file sum bytes; do
-  look_up "$file"
+  for again in 1 2 3; do
+    look_up "$file"
+    [ "$found" = unknown ] || break
+    sleep "$again"
+  done
+  [ "$found" != unknown ] || fail "the storage does not say whether it has $SHOWN$file. The next run goes on"
   [ "$found" = "$sum $bytes" ] || fail "$SHOWN$file is not in the storage as it was sent"
 done <"$work/files"
 refuse_another manifest.json "$manifest"

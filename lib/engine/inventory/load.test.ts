@@ -728,9 +728,7 @@ test.each(['a;b', '$(touch x)', '`x`', 'a b', '-oProxyCommand=x', 'a|b', "a'b"])
 
 test.each(['a@b:99999', 'b:0', '[::zz]', '[::zz]:22'])('a jump host that cannot be one: %s', async (jump) => {
   const [complaint] = await complaints({ 'a.yaml': `ssh: { jump: ${JSON.stringify(jump)} }\n${good}` });
-  expect(complaint).toContain(
-    'must be a jump host, user@host:port, with a port from 1 to 65535 and an IP address in brackets',
-  );
+  expect(complaint).toContain('must be a jump host, user@host:port, with a port from 1 to 65535');
 });
 
 test('many placeholders are reported quickly', async () => {

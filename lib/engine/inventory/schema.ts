@@ -56,10 +56,10 @@ const jump = matching(
 ).refine((text) => {
   const [, address, port] = /(?:\[(.*)\])?(?::(\d+))?$/.exec(text) ?? [];
   return (
-    (address === undefined || isIP(address) !== 0) &&
+    (!address?.includes(':') || isIP(address) !== 0) &&
     (port === undefined || portSchema.safeParse(Number(port)).success)
   );
-}, 'must be a jump host, user@host:port, with a port from 1 to 65535 and an IP address in brackets');
+}, 'must be a jump host, user@host:port, with a port from 1 to 65535');
 const hostKey = matching(
   /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/,
   'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',

@@ -208,7 +208,10 @@ async function change(
     return `${task.resource} failed`;
   }
   if (!isMade) return convergeAgain(host, taskRun, before, rest, options);
-  host.done(task, resource.expects ? 'ok' : 'changed', details());
+  const made = details();
+  // What it was before a wait is over.
+  if (resource.expects) host.done(task, 'ok', { seconds: made.seconds });
+  else host.done(task, 'changed', made);
   return undefined;
 }
 

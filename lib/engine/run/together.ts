@@ -132,7 +132,8 @@ function report(
       continue;
     }
     if (!isMade && (change > made || error === undefined)) break;
-    for (const { task } of okBefore.splice(0)) host.done(task, 'ok');
+    for (const { task, seen } of okBefore.splice(0))
+      host.done(task, 'ok', { note: seen?.is === 'ok' ? seen.note : undefined });
     const fault = isMade ? unproved(taskRun, before) : error;
     const drift = before.is === 'drift' ? { differences: before.differences, note: before.note } : {};
     const details = { ...drift, error: fault, seconds: seconds(change) };

@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import pLimit from 'p-limit';
 import { errorCode } from '../text/error-code.ts';
 import { redact } from './secret.ts';
@@ -48,12 +49,14 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
   return new Promise((done, failed) => {
     // A process group of its own, so that its children end with it. It has neither our input nor
     // the terminal.
-    const child = spawn('/bin/sh', ['-c', command], {
+    const child = spawn('/bin/sh', ['-c', watchedCommand, 'sh', command], {
       cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       detached: true,
-    });
-    const endWatch = child.pid === undefined ? () => {} : watched(child.pid);
+    }) as ChildProcessByStdio<null, Readable, Readable>;
+    const watch = child.stdio[3] as Writable;
+    // It may have ended.
+    watch.on('error', () => {});
     const printed: Buffer[] = [];
     let complaint = '';
     let fault: string | undefined;
@@ -78,8 +81,8 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
       clearTimeout(timer);
       failed(new SecretCommandFailed(`cannot be started (${errorCode(error)})`));
     });
+    child.on('exit', () => watch.end('the command has ended\n'));
     child.on('close', (code, signal) => {
-      endWatch();
       clearTimeout(timer);
       if (fault === undefined && code === 0) done(Buffer.concat(printed).toString('utf8'));
       else failed(new SecretCommandFailed(fault ?? whyEnded(code, signal, complaint)));
@@ -88,23 +91,12 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
 }
 
 /**
- * Ends a process group with this process, however this process ends: then the pipe to the watch
- * closes. Ctrl-C on the terminal reaches neither of the two, which have groups of their own.
- *
- * @returns ends the watch alone
+ * A shell that becomes the one of the command. Before it, there is a watch in its process group, which
+ * ends the group with this process, however this process ends: then descriptor 3 closes without a
+ * line. Ctrl-C on the terminal does not reach the group.
  */
-function watched(group: number): () => void {
-  const watch = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -s KILL -- "-$1"', 'watch', String(group)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  watch.on('error', () => {});
-  return () => {
-    // Before its input ends, or it would go on.
-    watch.kill('SIGKILL');
-    watch.stdin?.destroy();
-  };
-}
+const watchedCommand =
+  '(read -r _ <&3 && exit; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec /bin/sh -c "$1"';
 
 /** Colours of a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: each begins with one

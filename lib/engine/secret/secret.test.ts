@@ -57,16 +57,22 @@ test.each([
 });
 
 test('a secret that is an address is masked as a program has read it, and what is asked of its server', () => {
-  new Secret('https://Hooks.Example.org?token=Sup3rTok3nXYZ');
-  expect(redact('POST /?token=Sup3rTok3nXYZ')).toBe('POST [secret]');
-  expect(redact('Post "https://hooks.example.org/?token=Sup3rTok3nXYZ": EOF')).toBe('Post "[secret]": EOF');
-  expect(redact('https://hooks.example.org?token=Sup3rTok3nXYZ')).toBe('https://hooks.example.org[secret]');
-  expect(redact('bad token "Sup3rTok3nXYZ"')).toBe('bad token "[secret]"');
+  new Secret('https://Hooks.Example.org?token=Sup3rTok3nXYZabc');
+  expect(redact('POST /?token=Sup3rTok3nXYZabc')).toBe('POST [secret]');
+  expect(redact('Post "https://hooks.example.org/?token=Sup3rTok3nXYZabc": EOF')).toBe(
+    'Post "[secret]": EOF',
+  );
+  expect(redact('https://hooks.example.org?token=Sup3rTok3nXYZabc')).toBe(
+    'https://hooks.example.org[secret]',
+  );
+  expect(redact('bad token "Sup3rTok3nXYZabc"')).toBe('bad token "[secret]"');
   new Secret('https://hooks.example.org/services/T0A1/B2C3/x9y8z7');
   expect(redact('POST services/T0A1/B2C3/x9y8z7 404')).toBe('POST [secret] 404');
   new Secret('https://node:Pw8-of-node@rpc.example.org/v2/8f3a');
   expect(redact('user node:Pw8-of-node')).toBe('user [secret]');
   expect(redact('GET /v2/8f3a')).toBe('GET /v2/8f3a');
+  new Secret('postgresql://prover:Pw9-of-prover@db-1:5432/zkevm_prover?sslmode=require');
+  expect(redact('database zkevm_prover of db-1')).toBe('database zkevm_prover of db-1');
 });
 
 test.each(['', 'u', 'us', 'use'])('a secret is masked within base64, after "%s"', (before) => {

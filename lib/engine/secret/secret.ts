@@ -55,7 +55,7 @@ const linesOfBase64 = [64, 76];
 
 /** A shorter path of an address is in many texts, and so is a shorter value in its query. Characters. */
 const leastOfPath = 12;
-const leastOfQuery = 8;
+const leastOfQuery = 16;
 
 /**
  * What programs show of an address: the address as a program has read it, and what is asked of its
@@ -63,8 +63,10 @@ const leastOfQuery = 8;
  */
 function addressForms(value: string): string[] {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || !URL.canParse(value)) return [];
-  const { href, username, password, pathname, search, searchParams } = new URL(value);
+  const { href, username, password, pathname, protocol, search, searchParams } = new URL(value);
   const login = password === '' ? [] : [password, `${username}:${password}`];
+  // The path of a database is its name.
+  if (!/^(https?|wss?):$/.test(protocol)) return [href, ...login];
   const path = pathname.length >= leastOfPath ? [pathname, pathname.slice(1)] : [];
   const query = search === '' ? [] : [pathname + search, search];
   const values = [...searchParams.values()].filter(({ length }) => length >= leastOfQuery);

@@ -1,13 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { directory } from '../../engine/resource/file/directory.ts';
 import { drift, ok } from '../../engine/resource/resource.ts';
-import { alone } from '../../engine/resource/testing/fake-host.ts';
+import { alone, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
-import { withOwnRepository } from './other-past.ts';
+import { newServerMayBegin, withOwnRepository } from './other-past.ts';
 
 process.env.BACKUP_PASSWORD = 'backup.Pw~5';
 
@@ -48,6 +48,27 @@ test('a base backup, or log alone, is of another server', async () => {
   }
 });
 
+test('a data directory without a database is asked about, whether it is there or not', async () => {
+  const context = await contextOf({
+    changes: [
+      [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
+      [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD' }],
+    ],
+  });
+  const server = join(data, 'state-db');
+  const [begins] = newServerMayBegin(context, server);
+  const here = localHost('', { stat: async (path) => (existsSync(path) ? rootsFile : undefined) });
+  for (const prepare of [() => {}, () => mkdirSync(server, { recursive: true })]) {
+    prepare();
+    expect(await begins?.check(here)).toMatchObject({ is: 'drift' });
+  }
+  writeFileSync(join(server, 'PG_VERSION'), '15');
+  expect(await begins?.check(here)).toEqual(ok);
+  expect(begins?.everyHost).toBeDefined();
+});
+
 test('without a backup host nothing is asked', async () => {
-  expect(withOwnRepository(await contextOf({}), resource)).toBe(resource);
+  const context = await contextOf({});
+  expect(withOwnRepository(context, resource)).toBe(resource);
+  expect(newServerMayBegin(context, data)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { command } from '../../engine/host/step.ts';
 import { drift, type EveryHost, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -13,10 +14,36 @@ import { backupHost } from './source.ts';
  * the resource alone without a backup host
  */
 export function withOwnRepository(context: Context<Variables>, resource: Resource): Resource {
+  const everyHost = noBackupsOfAnother(context);
+  return everyHost ? { ...resource, everyHost } : resource;
+}
+
+/**
+ * A new database server may begin in this data directory, which may exist already.
+ *
+ * @returns nothing without a backup host
+ */
+export function newServerMayBegin(context: Context<Variables>, data: string): readonly Resource[] {
+  const everyHost = noBackupsOfAnother(context);
+  if (!everyHost) return [];
+  const begins: Resource = {
+    name: 'a database server without data may begin',
+    // The container makes the database; nothing is changed before.
+    provesItself: true,
+    check: async (host) =>
+      (await host.stat(`${data}/PG_VERSION`))
+        ? ok
+        : drift(`${data} holds no database`, [command`test -d ${data}`]),
+    everyHost,
+  };
+  return [begins];
+}
+
+function noBackupsOfAnother(context: Context<Variables>): EveryHost | undefined {
   const backup = backupHost(context.hosts);
-  if (!backup) return resource;
+  if (!backup) return undefined;
   const repository = repositoryOf(backup.vars);
-  const everyHost: EveryHost = {
+  return {
     name: 'no backups are of another server',
     check: async (host) => {
       if (host.name !== backup.name) return ok;
@@ -29,5 +56,4 @@ export function withOwnRepository(context: Context<Variables>, resource: Resourc
     },
     hint: `where that server's data are lost, recover.mjs has them. To begin anew, keep its backups aside. On ${backup.name}: runuser -u barman -- barman receive-wal --stop state-db; mv ${repository} ${repository}.before`,
   };
-  return { ...resource, everyHost };
 }

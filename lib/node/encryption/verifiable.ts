@@ -1,5 +1,6 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
+import { errorCode } from '../../engine/text/error-code.ts';
 import type { Authority } from '../variables/variables.ts';
 import { namesOfServer } from './names.ts';
 import { newServerCertificate, type Unverified, unverified } from './openssl.ts';
@@ -29,7 +30,7 @@ export async function unverifiable(
     return found && inWords(found, host.name, names);
   } catch (error) {
     // The deploy says what openssl lacks: a machine without it may check an inventory.
-    if (error instanceof Problem) return undefined;
+    if (error instanceof Problem || errorCode(error) !== undefined) return undefined;
     throw error;
   }
 }

@@ -56,6 +56,8 @@ export function imageSortsAsSnapshot(
         })`docker run --rm --pull never --network none --entrypoint getconf ${image} GNU_LIBC_VERSION`,
       ]);
       if (!there.ok) return unknownUntil(`image ${image} is there`);
+      // Docker itself failed, and not the program in the image.
+      if (answer.timedOut || answer.exitCode === 125) return unknownUntil(`a container of ${image} runs`);
       const own = answer.text().split(' ')[1] ?? withoutVersion;
       return own === collation
         ? ok

@@ -75,7 +75,7 @@ async function resolveJump(name: string, label: string, isReached: boolean): Pro
     /^(?:(.+)@)?(?:\[([^\]]+)\]|([^:@]+))(?::(\d+))?$/.exec(label) ?? [];
   const host = bracketed ?? plain;
   const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
-  if (host === undefined || !isPort || (bracketed !== undefined && isIP(bracketed) === 0)) {
+  if (host === undefined || !isPort || (bracketed?.includes(':') && isIP(bracketed) === 0)) {
     throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
   }
   const given: GivenLogin = { user, port: port === undefined ? undefined : Number(port) };

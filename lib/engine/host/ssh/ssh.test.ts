@@ -173,7 +173,7 @@ test('the last @ of a jump host ends its user', async () => {
   writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
   const jump = [`op@example.org@127.0.0.1:${port}`];
   expect(await refusal({ port: 1, knownHostsFile: known, jump })).toContain(
-    'could not reach 127.0.0.1 port 1',
+    'forwards nothing to 127.0.0.1 port 1',
   );
   expect(new Set(users)).toEqual(new Set(['op@example.org']));
 });
@@ -183,7 +183,7 @@ test('a failing jump host is reported with the step that it reached', async () =
   const known = join(temporaryDirectory(), 'known_hosts');
   writeFileSync(known, `[127.0.0.1]:${port} ${hostKey.public}\n`);
   expect(await refusal({ port: 1, knownHostsFile: known, jump: [`root@127.0.0.1:${port}`] })).toMatch(
-    /^h: jump host root@127\.0\.0\.1:\d+ could not reach 127\.0\.0\.1 port 1: .*\n {2}is the host up, and does the jump host's firewall let it through\?$/,
+    /^h: jump host root@127\.0\.0\.1:\d+ forwards nothing to 127\.0\.0\.1 port 1\n {2}nothing was connected to\. See AllowTcpForwarding and PermitOpen of its sshd$/,
   );
   const unknown = { port: 1, knownHostsFile: '/nowhere/known', jump: [`root@127.0.0.1:${port}`] };
   expect(await refusal(unknown)).toMatch(
