@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { directory } from '../../engine/resource/file/directory.ts';
-import { drift, ok } from '../../engine/resource/resource.ts';
+import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
 import { alone, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
@@ -57,14 +57,15 @@ test('a data directory without a database is asked about, whether it is there or
   });
   const server = join(data, 'state-db');
   const [begins] = newServerMayBegin(context, server);
+  if (!begins) throw new Error('nothing is asked');
   const here = localHost('', { stat: async (path) => (existsSync(path) ? rootsFile : undefined) });
   for (const prepare of [() => {}, () => mkdirSync(server, { recursive: true })]) {
     prepare();
-    expect(await begins?.check(here)).toMatchObject({ is: 'drift' });
+    expect(describeVerdict(await begins.check(here))).toBe(`${server} holds no database`);
   }
   writeFileSync(join(server, 'PG_VERSION'), '15');
-  expect(await begins?.check(here)).toEqual(ok);
-  expect(begins?.everyHost).toBeDefined();
+  expect(await begins.check(here)).toEqual(ok);
+  expect(begins.everyHost).toBeDefined();
 });
 
 test('without a backup host nothing is asked', async () => {
