@@ -306,7 +306,7 @@ test('the words of a server before its version are shown, and no guess beside th
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     for (const client of [undefined, 'openssh'] as const) {
-      const refusal = await said(sshd, { port, client }, { timeout: 2 });
+      const refusal = await said(sshd, { port, client }, { timeout: stays ? 2 : 30 });
       const [, end = ''] = refusal.split(` 127.0.0.1 port ${port} `);
       expect([client, words, end || refusal]).toEqual([client, words, expect.stringMatching(wanted)]);
     }

@@ -208,10 +208,9 @@ async function change(
     return `${task.resource} failed`;
   }
   if (!isMade) return convergeAgain(host, taskRun, before, rest, options);
-  const made = details();
   // What it was before a wait is over.
-  if (resource.expects) host.done(task, 'ok', { seconds: made.seconds });
-  else host.done(task, 'changed', made);
+  if (resource.expects) host.done(task, 'ok', { seconds: details().seconds });
+  else host.done(task, 'changed', details());
   return undefined;
 }
 

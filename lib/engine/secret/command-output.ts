@@ -47,26 +47,13 @@ export function outputOf(
 
 function start(command: string, cwd: string, longest: number, seconds: number): Promise<string> {
   return new Promise((done, failed) => {
-    // A process group of its own, so that its children end with it. It has neither our input nor
-    // the terminal.
-    const child = spawn('/bin/sh', ['-c', watchedCommand, 'sh', command], {
-      cwd,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      detached: true,
-    }) as ChildProcessByStdio<null, Readable, Readable>;
-    const watch = child.stdio[3] as Writable;
-    // It may have ended.
-    watch.on('error', () => {});
+    const { child, watch, kill } = startWatched(command, cwd);
     const printed: Buffer[] = [];
     let complaint = '';
     let fault: string | undefined;
     const end = (why: string) => {
       fault ??= why;
-      try {
-        process.kill(-(child.pid as number), 'SIGKILL');
-      } catch {
-        // It has ended.
-      }
+      kill();
     };
     const timer = setTimeout(() => end(`did not end within ${seconds} s`), seconds * 1000);
     child.stdout.on('data', (bytes: Buffer) => {
@@ -88,6 +75,29 @@ function start(command: string, cwd: string, longest: number, seconds: number): 
       else failed(new SecretCommandFailed(fault ?? whyEnded(code, signal, complaint)));
     });
   });
+}
+
+/**
+ * Starts a command in a process group of its own, so that its children end with it. It has neither our
+ * input nor the terminal.
+ */
+function startWatched(command: string, cwd: string) {
+  const child = spawn('/bin/sh', ['-c', watchedCommand, 'sh', command], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  }) as ChildProcessByStdio<null, Readable, Readable>;
+  const watch = child.stdio[3] as Writable;
+  // It may have ended.
+  watch.on('error', () => {});
+  const kill = () => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  return { child, watch, kill };
 }
 
 /**

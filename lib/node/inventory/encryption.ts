@@ -41,7 +41,6 @@ export async function readAuthority(
 ): Promise<Authority | undefined> {
   const {
     name,
-    groups,
     vars: { tls },
   } = host;
   if (!tls) return undefined;
@@ -67,13 +66,21 @@ export async function readAuthority(
   if (!first || !key || found.length > 0) return undefined;
   const pem = new Secret(key.export({ type: 'pkcs8', format: 'pem' }).toString());
   const authority = { certificate: `${first}\n`, trusted: `${certificates.join('\n')}\n`, key: pem };
-  const unfit = groups.some((each) => servers.includes(each))
-    ? await unverifiable(authority, host)
-    : undefined;
-  if (!unfit) return authority;
-  const what = `tls.ca: ${shown(file)} ${unfit.why}`;
-  problems.push(new Problem(what, { where: placeOf('ca'), hint: unfit.hint }));
-  return undefined;
+  const problem = await notVerified(authority, host, file, placeOf('ca'));
+  if (problem) problems.push(problem);
+  return problem ? undefined : authority;
+}
+
+/** The problem with an authority whose certificates clients of the database server do not verify. */
+async function notVerified(
+  authority: Authority,
+  host: Host,
+  file: string,
+  where: Place,
+): Promise<Problem | undefined> {
+  if (!host.groups.some((each) => servers.includes(each))) return undefined;
+  const unfit = await unverifiable(authority, host);
+  return unfit && new Problem(`tls.ca: ${shown(file)} ${unfit.why}`, { where, hint: unfit.hint });
 }
 
 /** The certificates of a file, each in PEM. Adds to the problems. */

@@ -259,6 +259,30 @@ export function explain(
     const what = `this machine has no address ${config.bindAddress} to connect from`;
     return new Unreachable(name, what, 'nothing was connected to. Correct BindAddress of ssh_config', error);
   }
+  const fault = faultOfNetwork(name, config, error);
+  if (fault) return fault;
+  // The library's messages for a connection that the host closed, before its first packet or
+  // after. sshd resets a connection that it has not read.
+  if (
+    error.code === 'ECONNRESET' ||
+    error.message === 'No response from server' ||
+    /^Connection lost before handshake/.test(error.message)
+  ) {
+    return endedEarly(name, config, seen, error);
+  }
+  if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
+    return late(name, config, seen, error, seconds);
+  }
+  if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
+  const what = `no SSH connection to ${where}: ${error.message}${said({ words: [...greeting, ...(seen.words ?? [])] })}`;
+  const Refusal = /no matching /.test(error.message) ? BeyondLibrary : Unreachable;
+  return new Refusal(name, what, tryByHand(config), error);
+}
+
+/** A fault of the network before anybody answered; undefined for another error. */
+function faultOfNetwork(name: string, config: SshConfig, error: SshError): Unreachable | undefined {
+  const where = `${config.host} port ${config.port}`;
+  const retry = (what: string, hint?: string) => new NetworkError(name, what, hint, error);
   switch (error.code) {
     case 'ECONNREFUSED':
       return retry(`${where} refused the connection`, 'is sshd running there, and on this port?');
@@ -276,39 +300,38 @@ export function explain(
       const hint = 'check the network, or give an IP address in the inventory';
       return retry(`the name server did not answer for ${config.host}`, hint);
     }
+    default:
+      return undefined;
   }
-  // The library's messages for a connection that the host closed, before its first packet or
-  // after. sshd resets a connection that it has not read.
-  if (
-    error.code === 'ECONNRESET' ||
-    error.message === 'No response from server' ||
-    /^Connection lost before handshake/.test(error.message)
-  ) {
-    // It has words in the middle of a login alone.
-    if (seen.words?.length) {
-      const what = `${where} ended the connection during the login${said(seen)}`;
-      return seen.isReason ? new Unreachable(name, what, tryByHand(config), error) : retry(what);
-    }
-    const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
-    const hint = greeting.length > 0 ? undefined : guess;
-    const what = `${where} ended the connection before the login${said({ words: greeting })}`;
-    return new LoginThrottled(name, what, hint, error);
+}
+
+/** The server has closed the connection, before the login or in the middle of it. */
+function endedEarly(name: string, config: SshConfig, seen: Seen, error: SshError): Unreachable {
+  const where = `${config.host} port ${config.port}`;
+  const { greeting = [], words = [], isReason } = seen;
+  // It has words in the middle of a login alone.
+  if (words.length > 0) {
+    const what = `${where} ended the connection during the login${said(seen)}`;
+    return isReason
+      ? new Unreachable(name, what, tryByHand(config), error)
+      : new NetworkError(name, what, undefined, error);
   }
-  if (error.level === 'client-timeout' || error.code === 'ETIMEDOUT') {
-    const { ofSsh = [] } = seen;
-    if (greeting.length + ofSsh.length > 0) {
-      const words = said({ words: greeting }) + quoted('ssh of this machine says', ofSsh);
-      return retry(`no login at ${where} within ${seconds} s${words}`);
-    }
-    return retry(
-      `no answer from ${where} within ${seconds} s`,
-      'is the host up, and does a firewall let us through?',
-    );
+  const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
+  const hint = greeting.length > 0 ? undefined : guess;
+  const what = `${where} ended the connection before the login${said({ words: greeting })}`;
+  return new LoginThrottled(name, what, hint, error);
+}
+
+/** There is no login within the time limit. */
+function late(name: string, config: SshConfig, seen: Seen, error: SshError, seconds: number): NetworkError {
+  const where = `${config.host} port ${config.port}`;
+  const { greeting = [], ofSsh = [] } = seen;
+  if (greeting.length + ofSsh.length > 0) {
+    const words = said({ words: greeting }) + quoted('ssh of this machine says', ofSsh);
+    return new NetworkError(name, `no login at ${where} within ${seconds} s${words}`, undefined, error);
   }
-  if (error.level === 'client-socket') return retry(`the connection to ${where} broke off: ${error.message}`);
-  const what = `no SSH connection to ${where}: ${error.message}${said({ words: [...greeting, ...(seen.words ?? [])] })}`;
-  const Refusal = /no matching /.test(error.message) ? BeyondLibrary : Unreachable;
-  return new Refusal(name, what, tryByHand(config), error);
+  const hint = 'is the host up, and does a firewall let us through?';
+  return new NetworkError(name, `no answer from ${where} within ${seconds} s`, hint, error);
 }
 
 /** A login that was refused. Beside the words of the server, or those of ssh, there is no guess. */
