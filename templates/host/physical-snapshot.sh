@@ -130,8 +130,8 @@ send_server() {
     --wal-method=fetch --checkpoint=fast 2>"$part/said"
 }
 
-# Sends the files of a server without those that say whom the server follows and who may connect, as a new server gets its own, and without
-# those that somebody has put beside them. tar names those that were not there.
+# Sends the files of a server. Left out are those that say whom the server follows and who may connect, as a new server gets its own, and those
+# that somebody has put beside them. tar names those that were not there.
 send_without_settings() {
   printf '%s\n' pg_hba.conf pg_ident.conf postgresql.auto.conf standby.signal recovery.signal "$foreign" >"$part/foreign"
   { send_server && : >"$part/sent"; } | tar --delete --file=- --verbatim-files-from --files-from="$part/foreign" 2>/dev/null
@@ -184,7 +184,7 @@ END
 }
 
 # Removes what the copy still has of the deployment, also from rows that were deleted, from statistics of columns, and from the log. Somebody may
-# have put something into the databases that every server has: these are made anew.
+# have put something into the databases that every server has: these are dropped, and created from template0.
 forget_deployment() {
   copy_sql "$STATE_USER" "$STATE_DATABASE" <<'SQL' || fail 'the copy cannot be made fit for others'
 alter database template1 is_template false;

@@ -83,10 +83,10 @@ describe('backups and recoveries', () => {
       'db-1',
       'docker kill state-db sync prover >/dev/null; mv /data/state-db /data/state-db.lost',
     );
-    // A deploy would begin anew, and spoil the backups.
-    const anew = await runPlaybook('deploy', '--inventory', inventory, '--check');
-    expect(anew.exitCode, anew.output).toBe(1);
-    expect(anew.output).toContain('rpc-2: /data/backup/state-db holds backups of a database server');
+    // A deploy would begin without the data, and spoil the backups.
+    const refused = await runPlaybook('deploy', '--inventory', inventory, '--check');
+    expect(refused.exitCode, refused.output).toBe(1);
+    expect(refused.output).toContain('rpc-2: /data/backup/state-db holds backups of a database server');
     const start = Date.now();
     const { exitCode, output } = await recover('--to-time', 'latest', '--to-server', 'db-1');
     expect(exitCode, output).toBe(0);

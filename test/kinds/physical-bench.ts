@@ -2,12 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
+import type { PhysicalManifest } from '../../lib/node/variables/manifest.ts';
 import { type Storage, signing, webAddress } from '../../lib/node/variables/s3.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
-import { startSource, startUnpacked, workshop } from './physical-server.ts';
+import { manifestOf, startSource, startUnpacked, workshop } from './physical-server.ts';
 
 /**
  * A physical snapshot of a real server of PostgreSQL 15, a server of its pieces with faults, and a
@@ -40,8 +40,7 @@ export function snapshotBench() {
     bench.taken = join(bench.shop.base, 'taken');
     const { code, said } = await bench.shop.take(bench.taken).ended;
     expect([code, said]).toEqual([0, `the snapshot is in ${bench.taken}\n`]);
-    const text = readFileSync(join(bench.taken, 'manifest.json'), 'utf8');
-    bench.manifest = physicalManifestSchema.parse(JSON.parse(text));
+    bench.manifest = manifestOf(bench.taken);
   });
   beforeEach(async () => {
     bench.server = await startFaultyFileServer();

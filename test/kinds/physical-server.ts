@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
-import type { PhysicalManifest } from '../../lib/node/variables/manifest.ts';
+import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
 // Physical snapshots with real PostgreSQL servers, and a program in place of docker: a container is
@@ -12,6 +12,20 @@ const template = (name: string) =>
   readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
 const takeScript = ['claim-databases', 'physical-snapshot'].map(template).join('\n');
 const unpackScript = ['data-place', 'claim-databases', 'fetch', 'unpack-snapshot'].map(template).join('\n');
+
+/** The manifest of the snapshot in a folder. */
+export const manifestOf = (folder: string): PhysicalManifest =>
+  physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
+
+/** The tar stream of the snapshot in a folder. */
+export const streamOf = (folder: string): Buffer =>
+  execFileSync('zstd', ['-dcq', ...manifestOf(folder).pieces.map(({ file }) => join(folder, file))], {
+    maxBuffer: 2 ** 30,
+  });
+
+/** The names of the files and folders in the snapshot of a folder. */
+export const membersOf = (folder: string): readonly string[] =>
+  execFileSync('tar', ['-tf', '-'], { input: streamOf(folder), encoding: 'utf8' }).split('\n');
 
 /** What must not be in a published snapshot. */
 export const secretsOfSource = [

@@ -3,13 +3,28 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
 import { snapshotBench } from './physical-bench.ts';
-import { secretsOfSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
+import {
+  manifestOf,
+  membersOf,
+  secretsOfSource,
+  startStandby,
+  startUnpacked,
+  streamOf,
+  workshop,
+} from './physical-server.ts';
 
 // The scripts of physical snapshots, with real servers of PostgreSQL 15.
 
 const { bench, content, unpack, expectWhole } = snapshotBench();
+
+/** Serves the snapshot in a folder, and unpacks it. */
+function unpackFrom(folder: string) {
+  const manifest = manifestOf(folder);
+  for (const { file } of manifest.pieces)
+    bench.server.serve(`/other/${file}`, { content: readFileSync(join(folder, file)) });
+  return bench.shop.unpack(bench.server.url('/other/'), bench.data, manifest).ended;
+}
 
 test('pieces have the size and SHA-256 of the manifest, and parts of files at their ends', () => {
   for (const { file, sha256, bytes } of bench.manifest.pieces) {
@@ -43,13 +58,8 @@ test('what somebody has put beside the files of the server is in no snapshot', a
   } finally {
     for (const name of beside) rmSync(join(data, name));
   }
-  const pieces = readdirSync(folder).filter((name) => name.startsWith('piece-'));
-  const stream = execFileSync('zstd', ['-dcq', ...pieces.map((name) => join(folder, name))], {
-    maxBuffer: 2 ** 30,
-  });
-  const members = execFileSync('tar', ['-tf', '-'], { input: stream, encoding: 'utf8' }).split('\n');
-  expect(stream.includes('put.Here~6')).toBe(false);
-  expect(members).toEqual(expect.arrayContaining(['PG_VERSION', 'global/pg_control', 'pg_wal/']));
+  expect(streamOf(folder).includes('put.Here~6')).toBe(false);
+  expect(membersOf(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'global/pg_control', 'pg_wal/']));
 });
 
 test('nothing of the copy is left in the server', () => {
@@ -92,24 +102,17 @@ test('a published one has no secret, name or address of the source in any piece,
   const folder = join(bench.shop.base, 'published');
   const { said } = await bench.shop.take(folder, { PUBLISH: 'true' }).ended;
   expect(said).toBe(`the snapshot is in ${folder}\n`);
-  const own = physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
+  const own = manifestOf(folder);
   const hashes = bench.source
     .sql('postgres', 'select rolpassword from pg_authid where rolpassword is not null')
     .split('\n');
   expect(hashes).toHaveLength(3);
-  const names = own.pieces.map(({ file }) => join(folder, file));
-  const stream = execFileSync('zstd', ['-dcq', ...names], { maxBuffer: 2 ** 30 });
+  const stream = streamOf(folder);
   for (const secret of [...secretsOfSource, ...hashes])
     expect([secret, stream.includes(secret)]).toEqual([secret, false]);
   // What is looked for would be found.
   expect(stream.includes('rpc_node_owner')).toBe(true);
-  const whole = execFileSync(
-    'zstd',
-    ['-dcq', ...bench.manifest.pieces.map(({ file }) => join(bench.taken, file))],
-    {
-      maxBuffer: 2 ** 30,
-    },
-  );
+  const whole = streamOf(bench.taken);
   for (const secret of [...secretsOfSource.slice(3), ...hashes])
     expect([secret, whole.includes(secret)]).toEqual([secret, true]);
   expect([own.image, own.superuser, own.block, own.hash]).toEqual([
@@ -118,11 +121,7 @@ test('a published one has no secret, name or address of the source in any piece,
     bench.manifest.block,
     bench.manifest.hash,
   ]);
-  for (const { file } of own.pieces)
-    bench.server.serve(`/p/${file}`, { content: readFileSync(join(folder, file)) });
-  expect((await bench.shop.unpack(bench.server.url('/p/'), bench.data, own).ended).said).toContain(
-    'the snapshot is in its place',
-  );
+  expect((await unpackFrom(folder)).said).toContain('the snapshot is in its place');
   await expectWhole();
 });
 
@@ -143,10 +142,7 @@ test('a name that a killed run has given, and those that other databases of the 
        drop database new_state_db; drop database "user=x 1";`,
     );
   }
-  const own = physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
-  for (const { file } of own.pieces)
-    bench.server.serve(`/n/${file}`, { content: readFileSync(join(folder, file)) });
-  const { said } = await bench.shop.unpack(bench.server.url('/n/'), bench.data, own).ended;
+  const { said } = await unpackFrom(folder);
   expect(said).toContain('the snapshot is in its place');
   await expectWhole();
 });
@@ -157,10 +153,7 @@ test('what a standby sends is unpacked as a server of its own', async () => {
   try {
     const replica = workshop(bench.parent, standby);
     expect((await replica.take(copied).ended).said).toBe(`the snapshot is in ${copied}\n`);
-    const own = physicalManifestSchema.parse(JSON.parse(readFileSync(join(copied, 'manifest.json'), 'utf8')));
-    for (const { file } of own.pieces)
-      bench.server.serve(`/r/${file}`, { content: readFileSync(join(copied, file)) });
-    const { said } = await bench.shop.unpack(bench.server.url('/r/'), bench.data, own).ended;
+    const { said } = await unpackFrom(copied);
     expect(said).toContain('the snapshot is in its place');
     await expectWhole();
     replica.remove();

@@ -3,12 +3,20 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type PhysicalManifest, physicalManifestSchema } from '../../lib/node/variables/manifest.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { startFaultyFileServer } from './faulty-file-server.ts';
 import { startRepository } from './physical-repository.ts';
-import { secretsOfSource, startSource, startStandby, startUnpacked, workshop } from './physical-server.ts';
+import {
+  manifestOf,
+  membersOf,
+  secretsOfSource,
+  startSource,
+  startStandby,
+  startUnpacked,
+  streamOf,
+  workshop,
+} from './physical-server.ts';
 
 // Physical snapshots of a replica and of a repository of Barman, which start as servers of their own.
 
@@ -36,17 +44,6 @@ afterAll(async () => {
   spawnSync('umount', ['--lazy', parent]);
   rmSync(parent, { recursive: true, force: true });
 });
-
-const manifestOf = (folder: string): PhysicalManifest =>
-  physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
-
-const streamOf = (folder: string) =>
-  execFileSync('zstd', ['-dcq', ...manifestOf(folder).pieces.map(({ file }) => join(folder, file))], {
-    maxBuffer: 2 ** 30,
-  });
-
-const membersOf = (folder: string) =>
-  execFileSync('tar', ['-tf', '-'], { input: streamOf(folder), encoding: 'utf8' }).split('\n');
 
 const hashesOfPasswords = () =>
   source.sql('postgres', 'select rolpassword from pg_authid where rolpassword is not null').split('\n');

@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import * as z from 'zod';
 import { notOneHost, usualAddress } from './address.ts';
+import { parseJump } from './jump-host.ts';
 import {
   secretReferenceKinds,
   secretReferencePattern,
@@ -53,13 +54,10 @@ const jump = matching(
   /^([A-Za-z0-9_.][A-Za-z0-9_.@+\\-]*@)?([A-Za-z0-9][A-Za-z0-9._-]*|\[[A-Za-z0-9:.%-]+\])(:\d{1,5})?$/,
   'must be a jump host, user@host:port',
   'jump host',
-).refine((text) => {
-  const [, address, port] = /(?:\[(.*)\])?(?::(\d+))?$/.exec(text) ?? [];
-  return (
-    (!address?.includes(':') || isIP(address) !== 0) &&
-    (port === undefined || portSchema.safeParse(Number(port)).success)
-  );
-}, 'must be a jump host, user@host:port, with a port from 1 to 65535');
+).refine(
+  (text) => parseJump(text) !== undefined,
+  'must be a jump host, user@host:port, with a port from 1 to 65535',
+);
 const hostKey = matching(
   /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+ [A-Za-z0-9+/]+=*( .*)?$/,
   'must be a key as in known_hosts, such as ssh-ed25519 AAAA…',

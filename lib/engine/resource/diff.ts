@@ -39,8 +39,8 @@ function linesOf({ what, was, wanted }: Difference): string[] {
  */
 export function valueDiff(was: string, wanted: string): string[] | undefined {
   if (was.endsWith('\n') || wanted.endsWith('\n')) return textDiff(was, wanted);
-  const [from, to] = [was, wanted].map((value) => (/^(absent)?$/.test(value) ? '' : `${value}\n`));
-  const lines = textDiff(from ?? '', to ?? '');
+  const asText = (value: string) => (value === '' || value === 'absent' ? '' : `${value}\n`);
+  const lines = textDiff(asText(was), asText(wanted));
   return was.includes('\n') || wanted.includes('\n') ? lines : lines?.slice(1);
 }
 

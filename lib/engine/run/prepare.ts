@@ -35,7 +35,7 @@ export async function taskRunsFor<V>(
     const next = plays[at + 1];
     // A role that the next play has, too, is part of a turn there.
     const waits = next && coveredBy(turnsOf(next, inventory), inventory).has(target.name) ? next.roles : [];
-    // By name: a rollback makes each role anew for each play.
+    // By name: in a rollback the same role is another object in each play.
     const waiting = new Set(waits.map(({ name }) => name));
     for (const role of play.roles.filter(
       ({ name }) => selects(name) && !done.has(name) && !waiting.has(name),

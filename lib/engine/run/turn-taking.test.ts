@@ -482,7 +482,7 @@ test('a limit leaves gateways out of the run, not out of the turns', async () =>
 });
 
 test('a role of two plays waits for the turn where there are gateways, and only there', async () => {
-  // A rollback makes its roles anew for each play.
+  // In a rollback the same role is another object in each play.
   const settings = () =>
     role<object>('settings', ({ host }) => [
       task('settings', {

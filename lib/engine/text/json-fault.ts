@@ -7,7 +7,7 @@ export interface JsonFault {
 }
 
 /**
- * The first fault of a text that is to be JSON. No more than one character of it is told: the text
+ * The first fault of a text that should be JSON. One character of the text is shown at most: the text
  * may hold a password.
  *
  * @returns undefined for JSON

@@ -6,9 +6,9 @@ import { repositoryOf } from './folders.ts';
 import { backupHost } from './source.ts';
 
 /**
- * A database server that begins anew, or from a snapshot, needs a repository of its own. A copy of
- * the server that the repository knows has its system identifier, and writes other log under the
- * same names: Barman takes that for the log of the former server, and a recovery ends before it.
+ * A database server that begins without data, or from a snapshot, needs a repository of its own. A
+ * copy of the former server has the same system identifier, and writes other log under the same
+ * names: Barman takes that for the log of the former server, and a recovery ends before it.
  *
  * @returns the resource, with the condition that the backup host has nothing of another server;
  * the resource alone without a backup host
@@ -54,6 +54,6 @@ function noBackupsOfAnother(context: Context<Variables>): EveryHost | undefined 
         ? ok
         : drift(`${repository} holds backups of a database server, and this one begins without its data`);
     },
-    hint: `where that server's data are lost, recover.mjs has them. To begin anew, keep its backups aside. On ${backup.name}: runuser -u barman -- barman receive-wal --stop state-db; mv ${repository} ${repository}.before`,
+    hint: `where that server's data are lost, recover.mjs has them. To begin without them, keep the backups aside. On ${backup.name}: runuser -u barman -- barman receive-wal --stop state-db; mv ${repository} ${repository}.before`,
   };
 }

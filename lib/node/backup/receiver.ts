@@ -21,15 +21,14 @@ export function noReceiverIsLeft(address: string): Resource {
     check: async (host) => {
       const running = (await host.$`pgrep -u barman -x -a pg_receivewal`).lines();
       // One that has just ended has no words.
-      const others = running.filter(
-        (line) => /host=/.test(line) && !`${line} `.includes(` host=${address} `),
-      );
+      const others = running.flatMap((line) => {
+        const [, pid = '', server = address] = /^(\d+) .*\bhost=(\S+)/.exec(line) ?? [];
+        return server === address ? [] : [{ pid, server }];
+      });
       if (others.length === 0) return ok;
-      const pids = others.map((line) => line.split(' ')[0] ?? '');
-      const servers = others.map((line) => / host=(\S+)/.exec(line)?.[1] ?? 'another server');
       return drift(
-        [{ what: 'receiver', was: servers.join(', '), wanted: address }],
-        [command`sh -c ${endAll} end-receivers ${pids}`],
+        [{ what: 'receiver', was: others.map(({ server }) => server).join(', '), wanted: address }],
+        [command`sh -c ${endAll} end-receivers ${others.map(({ pid }) => pid)}`],
       );
     },
   });

@@ -31,7 +31,7 @@ export interface Diverged {
 /** The newest block of the trusted sequencer. Each batch has one block. */
 const head = 40;
 
-/** By the clock of the state database. */
+/** The time now, by the clock of the state database. Seconds since 1970. */
 const now = 1_764_151_200;
 
 const hashOf = (block: number, isOurs: boolean) => `0x${isOurs ? 'a' : 'b'}${block}`;

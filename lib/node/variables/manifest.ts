@@ -67,7 +67,10 @@ export const physicalManifestSchema = z.strictObject({
   postgres: types.count,
   /** As `uname -m` prints it. */
   architecture: z.string(),
-  /** Version of its C library, by whose rules text is sorted: `none` where it has no version, null where the rules never change. */
+  /**
+   * Version of its C library, by whose rules text is sorted: `none` where it has no version, null
+   * where the rules never change.
+   */
   collation: z.string().nullable(),
   /** Name and digest of the image of the database server; its id where it is of no registry. */
   image: z.string(),

@@ -11,9 +11,8 @@ import {
 } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { physicalManifestSchema } from '../../../lib/node/variables/manifest.ts';
 import { installMissing } from '../../install-missing.ts';
-import { workshop } from '../../kinds/physical-server.ts';
+import { manifestOf, workshop } from '../../kinds/physical-server.ts';
 import type { Cost } from './cost.ts';
 import { rowsOf, sizeOf, startFilled } from './made.ts';
 import { measureServing, type Serving } from './serving.ts';
@@ -137,9 +136,7 @@ async function take(
   const { code, said } = await shop.take(folder, { PIECE: piece }).ended;
   if (code !== 0) throw new Error(said);
   const seconds = (performance.now() - began) / 1000;
-  const manifest = physicalManifestSchema.parse(
-    JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')),
-  );
+  const manifest = manifestOf(folder);
   for (const { file, bytes } of manifest.pieces)
     if (statSync(join(folder, file)).size !== bytes) throw new Error(`${file} is not whole`);
   return { folder, manifest, rows: rowsOf(source), database: sizeOf(source), take: seconds, url: '' };

@@ -1,9 +1,9 @@
-import { isIP } from 'node:net';
 import type { ConnectionSettings } from '../../inventory/inventory.ts';
+import { parseJump } from '../../inventory/jump-host.ts';
 import { Unreachable } from '../connection-errors.ts';
 import type { Hop } from './link.ts';
 import { resolveSshConfig } from './resolve-ssh-config.ts';
-import type { GivenLogin, SshConfig } from './ssh-config.ts';
+import type { SshConfig } from './ssh-config.ts';
 import { NetworkError } from './ssh-login.ts';
 
 /**
@@ -71,14 +71,9 @@ async function resolveJumps(name: string, jump: readonly string[], behind = 0): 
  * @param isReached whether the jump host before it leads to it
  */
 async function resolveJump(name: string, label: string, isReached: boolean): Promise<Jump> {
-  const [, user, bracketed, plain, port] =
-    /^(?:(.+)@)?(?:\[([^\]]+)\]|([^:@]+))(?::(\d+))?$/.exec(label) ?? [];
-  const host = bracketed ?? plain;
-  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65535);
-  if (host === undefined || !isPort || (bracketed?.includes(':') && isIP(bracketed) === 0)) {
-    throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
-  }
-  const given: GivenLogin = { user, port: port === undefined ? undefined : Number(port) };
+  const written = parseJump(label);
+  if (!written) throw new Unreachable(name, `${label} is not a jump host`, 'write it as: user@host:port');
+  const { host, ...given } = written;
   const config = await resolveSshConfig(`${name} (jump host ${label})`, host, given, { jumps: isReached });
   return { label, asked: { host, ...given }, config };
 }

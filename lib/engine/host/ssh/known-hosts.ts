@@ -73,7 +73,7 @@ export function damagedLines(files: readonly string[], host: string, port: numbe
 /** Whether an authority of certificates may vouch for the host (`@cert-authority`). */
 export function hasAuthority(text: string, host: string, port: number): boolean {
   return text.split('\n').some((line) => {
-    const [marker, hosts = ''] = line.trim().split(/\s+/);
+    const { marker, hosts } = fieldsOf(line);
     const names = [nameOfHost(host, port), host];
     return marker === '@cert-authority' && names.some((name) => matches(hosts, name));
   });

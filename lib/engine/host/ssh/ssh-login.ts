@@ -158,7 +158,7 @@ const longestGreeting = 8192;
  * What comes before the version of the server, in lines. The library shows it only where a version
  * follows.
  *
- * @param socket of a library that has begun to connect, which keeps it paused until it reads
+ * @param socket that the library keeps paused until it reads
  */
 function greetingOf(socket: Duplex): () => readonly string[] {
   let text = '';
