@@ -1,6 +1,9 @@
 #!/bin/sh
-# Copies a database server as a physical snapshot: pieces of one compressed tar stream, and a manifest of them. Run as a transient systemd
-# unit, so that it outlives the connection. It asks nothing of the synchronizer: the copy is as after a crash at its end.
+# Copies a database server as a physical snapshot: compressed pieces, and a manifest of them. Run as a transient systemd unit, so that it
+# outlives the connection. It asks nothing of the synchronizer: the copy is as after a crash at its end.
+#
+# A large file has pieces of its own, so that they can be decompressed into it without a program in between. All other files are in pieces of
+# one tar stream.
 #
 # The source is the server or the replica of this host, while it runs, or the repository of this host, the backup host. Passwords and addresses in
 # files of a running server do not get into the stream.
@@ -14,7 +17,7 @@
 # Settings:
 #   FOLDER           where the snapshot goes
 #   DATABASE_USER    superuser of the container state-db; STATE_DATABASE, STATE_TABLE, PROVER_DATABASE, PROVER_USER
-#   PIECE            bytes of the tar stream in a piece, a multiple of 512
+#   PIECE            bytes of a file or of the tar stream in a piece, a multiple of 512
 #   MANIFEST         JSON: what the inventory knows of the snapshot
 #   PUBLISH          true: for others
 #   SOURCE           server, or repository
@@ -49,6 +52,7 @@ end() {
   end_sessions
   [ -e "$FOLDER/manifest.json" ] || rm -f "$FOLDER"/piece-*
   remove_part
+  rm -rf "$said"
 }
 # Removes the folder of a copy that is not whole. The copy of the repository is in a folder of another user.
 remove_part() {
@@ -58,24 +62,73 @@ remove_part() {
   [ "$SOURCE" = server ] || rm -rf "$STAGED" "$STAGED.offer"
 }
 
-# Cuts a tar stream from standard input into compressed pieces, and writes down where each member begins.
+# Writes down the files that get pieces of their own: those of databases that are larger than an eighth of a piece. Arguments: how a program
+# runs beside the data directory. tar would take an empty list for all files, so the list has a name that no file has.
+list_large() {
+  {
+    echo .part
+    # shellcheck disable=SC2016 # it is for the shell beside the data directory
+    "$@" sh -c 'cd "$1" && find base -type f -size +"$2"c' sh "$data" $((PIECE / 8)) | grep -x '[a-z0-9_./]*'
+  } | sort >"$part/large"
+}
+
+# Cuts a large file from standard input into compressed pieces. tar gives it TAR_FILENAME and TAR_SIZE, and a umask of 0. An empty file gets a
+# piece, too. The first failure ends tar, and so the whole copy.
+# shellcheck disable=SC2016 # it is for the shell that tar starts
+cut_file='
+  set -e
+  umask "$mask"
+  trap "[ \$? = 0 ] || kill $PPID" EXIT
+  at=0
+  while :; do
+    bytes=$((TAR_SIZE - at))
+    [ "$bytes" -le "$PIECE" ] || bytes=$PIECE
+    piece=$(printf piece-%06d.zst "$(grep -c ^part "$part/parts")")
+    dd bs=64k iflag=fullblock,count_bytes count="$bytes" status=none | zstd -3 -T0 -q -o "$part/$piece" -
+    sum=$(sha256sum <"$part/$piece")
+    echo "part $piece ${sum%% *} $(stat -c %s "$part/$piece") $at $bytes $TAR_FILENAME" >>"$part/parts"
+    at=$((at + bytes))
+    [ "$at" -lt "$TAR_SIZE" ] || break
+  done
+  echo "whole $TAR_FILENAME" >>"$part/parts"'
+
+# Cuts a tar stream from standard input: large files into pieces of their own, and the rest, without the files that are left out, into pieces of
+# one stream. Writes down where each member of that stream begins. A reader that fails ends all others.
 cut_stream() {
-  mkfifo "$part/index.in" || return
+  mkfifo "$part/large.in" "$part/index.in" && : >"$part/parts" || return
+  {
+    mask=$(umask)
+    export mask part PIECE
+    tar --extract --to-command="$cut_file" --verbatim-files-from --files-from="$part/large" --file=- 2>"$said/large"
+    # 2: a file of the list has gone meanwhile.
+    case $? in 0 | 2) cat >/dev/null ;; esac
+  } <"$part/large.in" &
+  large=$!
   { tar --list --verbose --block-number --numeric-owner --quoting-style=literal --file=- 2>/dev/null; cat >/dev/null; } \
     <"$part/index.in" >"$part/index" &
   index=$!
   # shellcheck disable=SC2016 # it is for the shell of each piece
-  tee -p "$part/index.in" | (cd "$part" && SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
-    --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-) || return
-  wait "$index"
+  tee --output-error=exit "$part/large.in" 2>/dev/null |
+    tar --delete --file=- --verbatim-files-from --files-from="$part/large" --files-from="$part/foreign" 2>/dev/null |
+    tee --output-error=exit "$part/index.in" 2>/dev/null |
+    (cd "$part" && SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
+      --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-)
+  cut=$?
+  wait "$index" "$large"
+  ! grep -v '^tar: ' "$said/large" >&2 && return "$cut"
 }
 
-# Prints the pieces as JSON: name, SHA-256, bytes, bytes of the tar stream; and of a file that is in several pieces what is in this one.
+# Whether each large file has all its pieces. One that was removed before it was sent has none.
+large_are_whole() {
+  { sed -n 's/^whole //p' "$part/parts"; sed -n 's/^tar: \(.*\): Not found in archive$/\1/p' "$said/large"; } | sort | cmp -s - "$part/large"
+}
+
+# Prints the pieces as JSON: name, SHA-256, bytes, decompressed bytes; and of a file that is in several pieces what is in this one.
 describe_pieces() {
   for each in "$part"/piece-*.tar.zst; do
     echo "piece $(basename "$each") $(cut -d' ' -f1 "${each%.tar.zst}.sum") $(stat -c %s "$each")"
   done >"$part/sums"
-  cat "$part/index" "$part/sums" | awk -v size="$PIECE" -v last_size="$(zstd -dcq "$each" | wc -c)" '
+  cat "$part/index" "$part/sums" "$part/parts" | awk -v size="$PIECE" -v last_size="$(zstd -dcq "$each" | wc -c)" '
     BEGIN { members = pieces = 0 }
     function up(n) { return int((n + 511) / 512) * 512 }
     function json(path) { gsub(/[\\"]/, "\\\\&", path); return "\"" path "\"" }
@@ -87,6 +140,10 @@ describe_pieces() {
     }
     $1 == "block" && $3 ~ /^[lh]/ { print "a link" > "/dev/stderr"; exit 1 }
     $1 == "piece" { file[pieces] = $2; sum[pieces] = $3; length_of[pieces++] = $4 }
+    $1 == "part" {
+      parts = parts sprintf(",\n    { \"file\": \"%s\", \"sha256\": \"%s\", \"bytes\": %d, \"raw\": %d", $2, $3, $4, $6)
+      parts = parts sprintf(", \"first\": { \"path\": %s, \"at\": %d, \"bytes\": %d } }", json($7), $5, $6)
+    }
     END {
       m = 0
       for (p = 0; p < pieces; p++) {
@@ -102,7 +159,7 @@ describe_pieces() {
           printf ", \"last\": { \"path\": %s, \"bytes\": %d }", json(path[m]), to - begin[m] - 512
         printf " }"
       }
-      print ""
+      print parts
     }'
 }
 
@@ -127,25 +184,18 @@ SQL
 
 send_server() {
   docker exec state-db pg_basebackup --username="$DATABASE_USER" --dbname="application_name=$name" --no-password --pgdata=- --format=tar \
-    --wal-method=fetch --checkpoint=fast 2>"$part/said"
-}
-
-# Sends the files of a server. Left out are those that say whom the server follows and who may connect, as a new server gets its own, and those
-# that somebody has put beside them. tar names those that were not there.
-send_without_settings() {
-  printf '%s\n' pg_hba.conf pg_ident.conf postgresql.auto.conf standby.signal recovery.signal "$foreign" >"$part/foreign"
-  { send_server && : >"$part/sent"; } | tar --delete --file=- --verbatim-files-from --files-from="$part/foreign" 2>/dev/null
+    --wal-method=fetch --checkpoint=fast 2>"$said/server"
 }
 
 # The files of a server in $copy/data. The repository gives a data directory with all log that arrived.
 fill_copy() {
   if [ "$SOURCE" = server ]; then
-    send_server | in_copy tar -xf - -C /copy/data 2>"$part/cut" || fail "the copy cannot be written: $(tail -n 1 "$part/cut")"
-    in_copy test -e /copy/data/backup_manifest || fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+    send_server | in_copy tar -xf - -C /copy/data 2>"$said/cut" || fail "the copy cannot be written: $(tail -n 1 "$said/cut")"
+    in_copy test -e /copy/data/backup_manifest || fail "state-db does not send a whole copy: $(tail -n 1 "$said/server")"
     exec 3>&-
     return
   fi
-  RECOVERY_CONF=$CONF "$RECOVERY" copy "$STAGED" latest 2>"$part/said" || fail "the repository cannot be recovered: $(tail -n 1 "$part/said")"
+  RECOVERY_CONF=$CONF "$RECOVERY" copy "$STAGED" latest 2>"$said/server" || fail "the repository cannot be recovered: $(tail -n 1 "$said/server")"
   # The folder around it is that user's, who could put a link there: what is here now gets a place of root's.
   (cd -P "$STAGED/data" && [ "$(stat -c %u .)" = "$(stat -c %u "$REPOSITORY")" ] && mount --bind . "$copy/data") ||
     fail "$STAGED is not of the user of the repository any more"
@@ -228,12 +278,12 @@ SQL
     done' || fail 'the copy cannot be made fit for others'
 }
 
-# Writes the tar stream of the snapshot to standard output.
+# Writes the tar stream of all files to standard output.
 send_snapshot() {
   if is_started_alone; then
-    in_copy sh -c 'cd /copy/data && exec tar -cf - *' 2>"$part/said" && : >"$part/sent"
+    in_copy sh -c 'cd /copy/data && exec tar -cf - *' 2>"$said/server" && : >"$part/sent"
   else
-    send_without_settings
+    send_server && : >"$part/sent"
   fi
 }
 # Whether the snapshot is of a copy that was started by itself.
@@ -299,6 +349,8 @@ mkdir -p "$FOLDER" || fail "$FOLDER cannot be made"
 if [ ! -d "$part" ]; then
   for each in "$FOLDER"/piece-*; do [ ! -e "$each" ] || fail "$each is there already, and is not of a snapshot that was interrupted"; done
 fi
+# Messages have to go out also when the disk of the folder is full.
+said=$(mktemp -d) || fail 'there is no room for temporary files'
 trap end EXIT
 trap 'exit 1' TERM INT
 trap '' PIPE
@@ -317,17 +369,25 @@ expect_room "$FOLDER" "$needed"
 [ "$SOURCE" = repository ] || keep_log
 if is_started_alone; then
   copy_for_others
+  data=/copy/data
+  list_large in_copy
+  # A new server gets its own. tar cuts off the end of a stream from which it takes nothing.
+  printf '%s\n' pg_hba.conf pg_ident.conf >"$part/foreign"
 else
   # The block is in the copy, and so is what comes until its end.
   known=$(facts sql) || fail 'state-db does not say what it holds'
+  list_large docker exec state-db
+  # Those that say whom the server follows and who may connect, as a new server gets its own, and those that somebody has put beside them.
+  printf '%s\n' pg_hba.conf pg_ident.conf postgresql.auto.conf standby.signal recovery.signal "$foreign" >"$part/foreign"
 fi
 [ -n "$known" ] || fail 'the state database holds no block'
 
-send_snapshot | cut_stream 2>"$part/cut" || fail "the pieces cannot be written: $(tail -n 1 "$part/cut")"
-# The end of a tar stream comes after the last file. A program that takes files out of a stream ends it in any case.
+send_snapshot | cut_stream 2>"$said/cut" || fail "the pieces cannot be written: $(tail -n 1 "$said/cut")"
+# The end of a tar stream comes after the last file.
 if [ ! -e "$part/sent" ] || ! grep -q 'Block of NULs' "$part/index"; then
-  fail "state-db does not send a whole copy: $(tail -n 1 "$part/said")"
+  fail "state-db does not send a whole copy: $(tail -n 1 "$said/server")"
 fi
+large_are_whole || fail "the pieces of large files are not whole: $(tail -n 1 "$said/large")"
 if ! is_started_alone; then
   still=$(sql --set=known="$known" <<'SQL'
 select exists (select from state.l2block
@@ -337,11 +397,11 @@ SQL
   [ "$still" = t ] || fail 'the newest block was removed while the server was copied, as by a rewind or a reorganisation: take the snapshot again'
 fi
 exec 3>&-
-pieces=$(describe_pieces 2>"$part/cut") || fail "state-db cannot be copied as a snapshot: its data directory holds $(tail -n 1 "$part/cut")"
+pieces=$(describe_pieces 2>"$said/cut") || fail "state-db cannot be copied as a snapshot: its data directory holds $(tail -n 1 "$said/cut")"
 printf '%s,\n  "pieces": [\n%s\n  ]\n}\n' "${known%\}}" "$pieces" >"$part/manifest.json"
 rm -f "$part"/piece-*.sum
 sync -f "$part" || fail 'the files could not be written to the disk'
-mv "$part"/piece-*.tar.zst "$FOLDER" || fail "$FOLDER cannot be written"
+mv "$part"/piece-*.zst "$FOLDER" || fail "$FOLDER cannot be written"
 sync -f "$FOLDER"
 mv "$part/manifest.json" "$FOLDER/manifest.json" || fail "$FOLDER cannot be written"
 sync -f "$FOLDER"

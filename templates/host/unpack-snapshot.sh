@@ -7,8 +7,8 @@
 # What is unpacked (folder done) counts until the machine starts again. What is on the disk for sure (folder kept) counts for ever. One
 # process asks the disk for that all the time: a worker that waited for the disk after each piece would leave the network idle.
 #
-# A piece is a part of one tar stream. Where it begins or ends within a file, the list of pieces says so: then its first or last bytes are
-# written into that file, and each piece can be unpacked without the others.
+# A piece is a part of one file, or of one tar stream. Where the stream is cut within a file, the list of pieces says so: then its first or
+# last bytes are written into that file, and each piece can be unpacked without the others.
 #
 # Settings, besides those of claim-databases.sh:
 #   IMAGE            of state-db
@@ -16,8 +16,8 @@
 #   URL, SHOWN       of the folder with the pieces, with / at its end; and its name in messages
 #   KEYS             file with settings of curl that sign requests for a storage; empty for a web server. It is removed as PASSWORD_FILE is
 #   MANIFEST         SHA-256 of the manifest
-#   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, bytes of the tar stream in it; then path, offset
-#                    and bytes of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
+#   PIECES           a line for each piece, fields separated by spaces: file, SHA-256, bytes, decompressed bytes; then path, offset and bytes
+#                    of the part of a file that it begins with; then path and bytes of the part that it ends with. - without one
 #   CONNECTIONS      how many pieces are fetched at the same time, and as many are unpacked beside them
 #   PASSWORD_FILE    passwords of both users, a line each; it is removed at the end, also of a run that fails
 #   BLOCK, HASH      of the block that the snapshot has at least; STATE_TABLE, PROVER_TABLE, the main tables
@@ -31,10 +31,23 @@ container=rpc-node-unpack
 DATA=$(readlink -m "$DATA")
 copy=$(place_of_copy "$DATA")
 
-# Unpacks a piece in the container, from standard input. A line follows the piece where all of it came.
+# Decompresses a piece in the container right into its file. A program between them would cost a fifth more. Arguments: piece, path, offset, bytes
+# shellcheck disable=SC2016 # it is for the shell in the container
+decompress='
+  set -eu
+  umask 077
+  cd /copy/data
+  mkdir -p "$(dirname "$2")"
+  exec 3<>"$2"
+  dd count=0 oflag=seek_bytes seek="$3" conv=notrunc status=none >&3
+  zstd -dcq <"$1" >&3
+  [ "$(sed -n "s/^pos:[[:space:]]*//p" /proc/self/fdinfo/3)" = $(($3 + $4)) ] || { echo "it has not the length that the manifest names" >&2; exit 1; }'
+
+# Unpacks a piece in the container, from a named pipe. A line follows the piece where all of it came.
 # shellcheck disable=SC2016 # it is for the shell in the container
 place='
   set -eu
+  umask 077
   exec <"$1"
   shift
   raw=$1 first=$2 at=$3 first_bytes=$4 last=$5 last_bytes=$6
@@ -58,34 +71,48 @@ place='
   fi
   [ "$(head -c 6)" = whole ] || { echo "it has not the length that the manifest names" >&2; exit 1; }'
 
-# Fetches, verifies and unpacks a piece. No byte of it is unpacked before all of it is verified. Arguments: number, then the fields of its line
+# Fetches, verifies and unpacks a piece. No byte of it is unpacked before all of it is verified. Arguments: connection, number, then the fields
+# of its line
 unpack() {
-  number=$1 file=$2 sha256=$3 bytes=$4
-  shift 4
+  connection=$1 number=$2 file=$3 sha256=$4 bytes=$5
+  shift 5
   own=$work/$number piece=$copy/pieces/$number
   rm -rf "$own" "$piece"
-  mkdir -p "$own" || return
-  (flock 9 && fetch_file "$SHOWN$file" "$URL$file" "$bytes" "$piece" "$own") 9>"$work/connection.$((number % CONNECTIONS))" || return
+  mkdir -p "$own" && : >"$own/said" || return
+  (flock 9 && fetch_file "$SHOWN$file" "$URL$file" "$bytes" "$piece" "$own") 9>"$work/connection.$connection" || return
   found=$(sha256_of "$piece")
   if [ "$found" != "$sha256" ]; then
     rm -f "$piece"
     echo "$SHOWN$file is corrupted, or not the piece that the manifest names: SHA-256 $found, wanted $sha256" >&2
     return 1
   fi
-  # By a named pipe: standard input of a container goes through three programs.
+  if [ "$1" = "$4" ] && [ "$can_decompress" = yes ]; then
+    chmod 644 "$piece"
+    docker exec "$container" sh -c "$decompress" sh "/copy/pieces/$number" "$2" "$3" "$4" 2>"$own/said"
+    code=$?
+  else
+    place_from_pipe "$@"
+    code=$?
+  fi
+  if grep -q 'No space left on device' "$own/said"; then no_room "$(dirname "$copy")" "$SHOWN$file" >&2; return 1; fi
+  [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(tail -n 1 "$own/said")" >&2; return 1; }
+  rm -f "$piece"
+  : >"$copy/done/$number" && rm -rf "$own"
+}
+
+# Unpacks $piece by the zstd of this host. By a named pipe: standard input of a container goes through three programs.
+place_from_pipe() {
   pipe=$copy/pipes/$number
-  rm -f "$pipe" && mkfifo -m 644 "$pipe" || return
+  rm -f "$pipe" && mkfifo -m 644 "$pipe" 2>"$own/said" || return
   { zstd -dcq <"$piece" && echo whole; } >"$pipe" 2>"$own/zstd" &
   writer=$!
-  docker exec "$container" sh -c "$place" sh "/copy/pipes/$number" "$@" 2>"$own/tar"
-  code=$?
+  docker exec "$container" sh -c "$place" sh "/copy/pipes/$number" "$@" 2>"$own/said"
+  placed=$?
   kill "$writer" 2>/dev/null
   wait "$writer" 2>/dev/null
   rm -f "$pipe"
-  if grep -q 'No space left on device' "$own/tar"; then no_room "$(dirname "$copy")" "$SHOWN$file" >&2; return 1; fi
-  [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(cat "$own/zstd" "$own/tar" | tail -n 1)" >&2; return 1; }
-  rm -f "$piece"
-  : >"$copy/done/$number" && rm -rf "$own"
+  [ -s "$own/said" ] || mv "$own/zstd" "$own/said"
+  return "$placed"
 }
 
 # Prints the SHA-256 of a file. OpenSSL uses the instructions of the processor for it, and takes a fifth of the time.
@@ -107,20 +134,24 @@ pieces_in_memory() {
   largest=$(printf '%s\n' "$PIECES" | awk '$3 > most { most = $3 } END { printf "%.0f", most }')
   size=$((2 * CONNECTIONS * (largest + 1048576)))
   available=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))
-  if [ $((4 * size)) -le "$available" ]; then mount -t tmpfs -o "size=$size,mode=700" tmpfs "$copy/pieces" 2>/dev/null; fi
+  if [ $((4 * size)) -le "$available" ]; then mount -t tmpfs -o "size=$size,mode=755" tmpfs "$copy/pieces" 2>/dev/null; fi
 }
 
-# Unpacks each of so many pieces. Argument: the number of the worker
+# Unpacks pieces that no other worker has taken. Argument: the number of the worker
 work_through() {
   number=0
   printf '%s\n' "$PIECES" | while IFS=' ' read -r file sha256 bytes raw first at first_bytes last last_bytes; do
     number=$((number + 1))
-    [ $((number % workers)) = $(($1 % workers)) ] || continue
-    [ ! -e "$work/failed" ] || exit 1
     if [ -e "$copy/done/$number" ] || [ -e "$copy/kept/$number" ]; then continue; fi
+    if ! mkdir "$work/taken.$number" 2>/dev/null; then
+      [ -d "$work/taken.$number" ] && continue
+      echo "$work cannot be written" >&2
+      exit 1
+    fi
+    [ ! -e "$work/failed" ] || exit 1
     # It may have been changed on its way.
     for again in yes no; do
-      unpack "$number" "$file" "$sha256" "$bytes" "$raw" "$first" "$at" "$first_bytes" "$last" "$last_bytes" </dev/null 2>"$work/$1.said" && break
+      unpack $(($1 % CONNECTIONS)) "$number" "$file" "$sha256" "$bytes" "$raw" "$first" "$at" "$first_bytes" "$last" "$last_bytes" </dev/null 2>"$work/$1.said" && break
       if [ "$again" = no ] || ! grep -q 'is corrupted' "$work/$1.said"; then
         : >"$work/failed"
         cat "$work/$1.said" >&2
@@ -158,8 +189,8 @@ fi
 start=$(cat /proc/sys/kernel/random/boot_id)
 [ "$(cat "$copy/start" 2>/dev/null)" = "$start" ] || rm -rf "$copy/done"
 rm -rf "$copy/run" "$copy/pipes"
-mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/kept" "$copy/pieces" || fail "$copy cannot be made"
-mkdir -m 755 "$copy/pipes" || fail "$copy cannot be made"
+mkdir -p "$copy/data" "$copy/run" "$copy/done" "$copy/kept" || fail "$copy cannot be made"
+mkdir -m 755 "$copy/pieces" "$copy/pipes" || fail "$copy cannot be made"
 # Messages have to go out also when the disk of the copy is full.
 work=$(mktemp -d) || fail 'there is no room for temporary files'
 keeper=
@@ -171,8 +202,10 @@ pieces_in_memory
 docker run --rm --user root --entrypoint chown --volume "$copy/data:/copy/data" --volume "$copy/run:/copy/run" "$IMAGE" \
   postgres:postgres /copy/data /copy/run || fail "$copy cannot be given to the user postgres of $IMAGE"
 docker run --detach --name "$container" --network none --user postgres --entrypoint sleep --volume "$copy/data:/copy/data" \
-  --volume "$copy/run:/copy/run" --volume "$copy/pipes:/copy/pipes" "$IMAGE" infinity >/dev/null ||
+  --volume "$copy/run:/copy/run" --volume "$copy/pipes:/copy/pipes:ro" --volume "$copy/pieces:/copy/pieces:ro" "$IMAGE" infinity >/dev/null ||
   fail "a container of $IMAGE does not start"
+# The images of PostgreSQL have it (https://github.com/docker-library/postgres), another one may not.
+if docker exec "$container" sh -c 'command -v zstd' >/dev/null; then can_decompress=yes; else can_decompress=no; fi
 
 keep_unpacked >/dev/null 2>&1 &
 keeper=$!
@@ -185,8 +218,10 @@ done
 whole=yes
 for each in $running; do wait "$each" || whole=no; done
 [ "$whole" = yes ] || exit 1
+for each in $(seq "$(printf '%s\n' "$PIECES" | wc -l)"); do
+  [ -e "$copy/done/$each" ] || [ -e "$copy/kept/$each" ] || fail "piece $each is not unpacked"
+done
 kill "$keeper"
-remove_pieces "$copy"
 # From here on a server changes the files. No piece may be unpacked over them, also after a power failure: the notes have to be on the disk.
 { keep && sync -f "$copy"; } || fail "what is unpacked cannot be written to the disk of $copy"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # In place of docker: a container is a mount namespace with the volumes, in which programs run as the user postgres. The container state-db is
-# the server of the file `source` beside this program: PGHOST and PGPORT.
+# the server of the file `source` beside this program: PGHOST and PGPORT. With a file `no-zstd` there, the image has no zstd.
 base=$(dirname "$0")
 export PATH=/usr/lib/postgresql/15/bin:$PATH
 verb=$1
@@ -48,10 +48,12 @@ case $verb in
       . "$base/source"
       exec "$@"
     fi
+    [ ! -e "$base/no-zstd" ] || export HIDDEN=/usr/bin/zstd
     VOLUMES=$(cat "$base/volumes") exec unshare --mount bash -c '
+      [ -z "${HIDDEN:-}" ] || mount --bind /dev/null "$HIDDEN" || exit
       mkdir -p /copy && mount -t tmpfs tmpfs /copy || exit
-      while IFS=: read -r from to; do
-        mkdir "$to" && mount --bind "$from" "$to" || exit
+      while IFS=: read -r from to how; do
+        mkdir "$to" && mount -o "bind${how:+,$how}" "$from" "$to" || exit
       done <<<"$VOLUMES"
       cd / && exec setpriv --reuid=postgres --regid=postgres --init-groups "$@"' bash "$@" ;;
 esac

@@ -65,7 +65,7 @@ export function snapshotBench() {
   }
   const unpack = (more: Readonly<Record<string, string | number>> = {}) =>
     bench.shop.unpack(bench.server.url('/s/'), bench.data, bench.manifest, more);
-  /** The piece in the middle, which has parts of files at both ends. */
+  /** The piece in the middle. */
   function middlePiece() {
     const { pieces } = bench.manifest;
     const piece = pieces[Math.floor(pieces.length / 2)];

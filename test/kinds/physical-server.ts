@@ -17,15 +17,18 @@ const unpackScript = ['data-place', 'claim-databases', 'fetch', 'unpack-snapshot
 export const manifestOf = (folder: string): PhysicalManifest =>
   physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
 
-/** The tar stream of the snapshot in a folder. */
-export const streamOf = (folder: string): Buffer =>
-  execFileSync('zstd', ['-dcq', ...manifestOf(folder).pieces.map(({ file }) => join(folder, file))], {
+/** All that is in the pieces of a folder, or in those with certain names. */
+export const contentOf = (folder: string, names = /./): Buffer => {
+  const files = manifestOf(folder).pieces.map(({ file }) => file);
+  return execFileSync('zstd', ['-dcq', ...files.filter((file) => names.test(file))], {
+    cwd: folder,
     maxBuffer: 2 ** 30,
   });
+};
 
-/** The names of the files and folders in the snapshot of a folder. */
+/** The names of the files and folders in the snapshot of a folder, without large files. */
 export const membersOf = (folder: string): readonly string[] =>
-  execFileSync('tar', ['-tf', '-'], { input: streamOf(folder), encoding: 'utf8' }).split('\n');
+  execFileSync('tar', ['-tf', '-'], { input: contentOf(folder, /tar/), encoding: 'utf8' }).split('\n');
 
 /** What must not be in a published snapshot. */
 export const secretsOfSource = [

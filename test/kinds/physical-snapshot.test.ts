@@ -1,22 +1,37 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { snapshotBench } from './physical-bench.ts';
 import {
+  contentOf,
   manifestOf,
   membersOf,
   secretsOfSource,
   startStandby,
   startUnpacked,
-  streamOf,
   workshop,
 } from './physical-server.ts';
 
 // The scripts of physical snapshots, with real servers of PostgreSQL 15.
 
 const { bench, content, unpack, expectWhole } = snapshotBench();
+
+/** The files in a folder that `find` selects. */
+const list = (folder: string, ...words: string[]) =>
+  execFileSync('find', [folder, '-type', 'f', ...words], { encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean);
 
 /** Serves the snapshot in a folder, and unpacks it. */
 function unpackFrom(folder: string) {
@@ -32,8 +47,13 @@ test('pieces have the size and SHA-256 of the manifest, and parts of files at th
     expect(content(file).length).toBe(bytes);
   }
   expect(bench.manifest.pieces.length).toBeGreaterThan(10);
-  // A segment of the log has 16 MiB, and a piece 4: some hold a part of one alone.
-  expect(bench.manifest.pieces.some(({ raw, first }) => first?.bytes === raw)).toBe(true);
+  // A segment of the log has 16 MiB, and a piece 4: some hold a part of one alone. A table has pieces of its own.
+  const parts = bench.manifest.pieces.filter(({ raw, first }) => first?.bytes === raw);
+  expect(
+    parts.some(({ file, first }) => file.endsWith('.tar.zst') && first?.path.startsWith('pg_wal/')),
+  ).toBe(true);
+  expect(parts.some(({ file, first }) => !file.includes('tar') && first?.at === 4 * 1024 ** 2)).toBe(true);
+  expect(list(bench.taken, '-perm', '/077')).toEqual([]);
   expect(bench.manifest).toMatchObject({
     block: 40_000,
     hash: `0x${(40_000).toString(16).padStart(64, '0')}`,
@@ -44,6 +64,42 @@ test('pieces have the size and SHA-256 of the manifest, and parts of files at th
     password_hashes: true,
     image: 'registry.example:5000/own/postgres@sha256:feed',
   });
+});
+
+test('an image without zstd gets the large files through the zstd of the host', async () => {
+  writeFileSync(join(bench.shop.base, 'no-zstd'), '');
+  try {
+    expect((await unpack().ended).said).toContain('the snapshot is in its place');
+  } finally {
+    rmSync(join(bench.shop.base, 'no-zstd'));
+  }
+  await expectWhole();
+});
+
+test('a large file that has become empty or has gone until it is sent stops no snapshot', async () => {
+  const data = bench.source.sql('postgres', 'show data_directory');
+  const empty =
+    list(join(data, 'base'), '-size', '0')
+      .at(0)
+      ?.slice(data.length + 1) ?? '';
+  const shop = workshop(bench.parent, bench.source);
+  renameSync(join(shop.base, 'docker'), join(shop.base, 'docker.own'));
+  writeFileSync(
+    join(shop.base, 'docker'),
+    `#!/bin/sh
+${shop.base}/docker.own "$@" || exit
+case "$*" in *'find base'*) printf '%s\\n' ${empty} base/1/999999 ;; esac`,
+    { mode: 0o755 },
+  );
+  const folder = join(shop.base, 'changed');
+  expect((await shop.take(folder).ended).said).toBe(`the snapshot is in ${folder}\n`);
+  expect(manifestOf(folder).pieces.filter(({ raw }) => raw === 0)).toMatchObject([
+    { first: { path: empty, at: 0, bytes: 0 } },
+  ]);
+  expect((await unpackFrom(folder)).said).toContain('the snapshot is in its place');
+  await expectWhole();
+  expect(statSync(join(bench.data, empty)).size).toBe(0);
+  shop.remove();
 });
 
 test('what somebody has put beside the files of the server is in no snapshot', async () => {
@@ -58,7 +114,7 @@ test('what somebody has put beside the files of the server is in no snapshot', a
   } finally {
     for (const name of beside) rmSync(join(data, name));
   }
-  expect(streamOf(folder).includes('put.Here~6')).toBe(false);
+  expect(contentOf(folder).includes('put.Here~6')).toBe(false);
   expect(membersOf(folder)).toEqual(expect.arrayContaining(['PG_VERSION', 'global/pg_control', 'pg_wal/']));
 });
 
@@ -92,6 +148,7 @@ test('a data directory is unpacked, and has names, roles and passwords of the in
   } finally {
     await copy.stop();
   }
+  expect(list(bench.data, '-perm', '/077')).toEqual([]);
   expect(readFileSync(join(bench.data, 'pg_hba.conf'), 'utf8')).not.toContain('10.99.88.77');
   expect(readFileSync(join(bench.data, 'postgresql.auto.conf'), 'utf8')).toBe('');
   expect(existsSync(`${bench.data}.rpc-node-copy`)).toBe(false);
@@ -107,12 +164,12 @@ test('a published one has no secret, name or address of the source in any piece,
     .sql('postgres', 'select rolpassword from pg_authid where rolpassword is not null')
     .split('\n');
   expect(hashes).toHaveLength(3);
-  const stream = streamOf(folder);
+  const stream = contentOf(folder);
   for (const secret of [...secretsOfSource, ...hashes])
     expect([secret, stream.includes(secret)]).toEqual([secret, false]);
   // What is looked for would be found.
   expect(stream.includes('rpc_node_owner')).toBe(true);
-  const whole = streamOf(bench.taken);
+  const whole = contentOf(bench.taken);
   for (const secret of [...secretsOfSource.slice(3), ...hashes])
     expect([secret, whole.includes(secret)]).toEqual([secret, true]);
   expect([own.image, own.superuser, own.block, own.hash]).toEqual([

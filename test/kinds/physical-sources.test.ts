@@ -8,13 +8,13 @@ import type { Postgres } from '../postgres.ts';
 import { startFaultyFileServer } from './faulty-file-server.ts';
 import { startRepository } from './physical-repository.ts';
 import {
+  contentOf,
   manifestOf,
   membersOf,
   secretsOfSource,
   startSource,
   startStandby,
   startUnpacked,
-  streamOf,
   workshop,
 } from './physical-server.ts';
 
@@ -50,7 +50,7 @@ const hashesOfPasswords = () =>
 
 /** The secrets, names and addresses of the source that a snapshot holds. */
 function heldIn(folder: string): readonly string[] {
-  const stream = streamOf(folder);
+  const stream = contentOf(folder);
   return [...secretsOfSource, ...hashesOfPasswords()].filter((secret) => stream.includes(secret));
 }
 

@@ -11,7 +11,7 @@ import { programVersion } from '../../engine/run/lock/lock-holder.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
-import { physicalManifestSchema, whyOtherChain } from '../variables/manifest.ts';
+import { physicalManifestSchema, pieceName, whyOtherChain } from '../variables/manifest.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type JudgeManifest, otherFolder } from './judge-manifest.ts';
 import { type PhysicalSource, sourceCanBeCopied, sourceHere } from './physical-source.ts';
@@ -21,10 +21,10 @@ const read = (name: string) =>
 const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
 
 /**
- * Bytes of the tar stream in one piece. What zstd cannot compress grows by less than a hundredth,
- * so that a piece stays below 1 GiB. Bytes.
+ * Bytes of a file or of the tar stream in one piece: half of a file of a large table
+ * (https://www.postgresql.org/docs/15/storage-file-layout.html), so that its pieces are alike.
  */
-const pieceSize = 1000 * 1024 ** 2;
+const pieceSize = 512 * 1024 ** 2;
 
 /** The program of the backup host that recovers from its repository. */
 interface RecoveryProgram {
@@ -116,8 +116,7 @@ async function judge(
   if (there && there.type !== 'directory') return refused(`${folder} is no folder`, otherFolder);
   if (!manifest) {
     const isOwn = (name: string) =>
-      ['.part', 'lost+found'].includes(name) ||
-      (list.lines().includes('.part') && /^piece-\d{6}\.tar\.zst$/.test(name));
+      ['.part', 'lost+found'].includes(name) || (list.lines().includes('.part') && pieceName.test(name));
     const foreign = list.lines().find((name) => !isOwn(name));
     if (foreign !== undefined)
       return refused(`${folder} holds ${foreign}, which is not of a snapshot`, otherFolder);

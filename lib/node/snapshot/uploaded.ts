@@ -15,6 +15,7 @@ import {
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
+import { pieceName } from '../variables/manifest.ts';
 import { inBucket, type Storage, signing, webAddress } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
 import { askFile, keysAreThere } from './ask-file.ts';
@@ -36,7 +37,8 @@ const partSize = 64 * 1024 ** 2;
 const longestManifest = 16 * 1024 ** 2;
 
 /** What a snapshot consists of, in a storage. */
-const ownName = /^(manifest\.json|piece-\d{6}\.tar\.zst|(testnet_)?(state|prover)_db\.sql\.tar\.gz)$/;
+const isOfSnapshot = (name: string) =>
+  pieceName.test(name) || /^(manifest\.json|(testnet_)?(state|prover)_db\.sql\.tar\.gz)$/.test(name);
 
 interface AskedSnapshot {
   /** The resources that take it into a folder, after a script that has to succeed. */
@@ -167,7 +169,7 @@ function storageTakesSnapshot(target: Target, own: string): Resource {
       if (held === 'curl is not installed') return unknownUntil('curl is installed');
       if (typeof held === 'string') return drift(`${folder}: ${held}`);
       const isOwn = held.has('manifest.json') || sending !== undefined;
-      const foreign = [...held.keys()].find((name) => !(isOwn && ownName.test(name)));
+      const foreign = [...held.keys()].find((name) => !(isOwn && isOfSnapshot(name)));
       if (foreign === undefined) return (await judgeHeld(host, target, held)) ?? ok;
       return drift(`${folder} holds ${foreign}, which is not of a snapshot that this host sends`);
     },

@@ -31,14 +31,17 @@ const path = matching(
 );
 const offset = z.int().nonnegative();
 
-/** A part of the tar stream of a data directory, compressed by zstd. */
+/** The name of a piece: of a large file, or of the tar stream of all others. */
+export const pieceName = /^piece-\d{6}(\.tar)?\.zst$/;
+
+/** A part of a file, or of a tar stream, compressed by zstd. */
 const piece = z.strictObject({
-  file: matching(/^piece-\d{6}\.tar\.zst$/, 'must be the name of a piece', 'file name'),
+  file: matching(pieceName, 'must be the name of a piece', 'file name'),
   sha256: types.download.shape.sha256,
   bytes: types.count,
-  /** Bytes of the tar stream. */
-  raw: types.count,
-  /** The part of a file that it begins with, where the file begins in an earlier piece. */
+  /** Decompressed bytes. */
+  raw: offset,
+  /** The file of which it is a part. Of a tar stream: the file that it goes on with, and how much. */
   first: z.strictObject({ path, at: offset, bytes: offset }).optional(),
   /** The part of a file that it ends with, where the file ends in a later piece. */
   last: z.strictObject({ path, bytes: offset }).optional(),

@@ -19,7 +19,7 @@ import { measureServing, type Serving } from './serving.ts';
 import { byCurl, byRestore, bySnapshot, byZstd, dump, type Limits, serveFolder, type Taken } from './ways.ts';
 
 /** The pieces of a deployment. Bytes. */
-const piece = 1000 * 1024 ** 2;
+const piece = 512 * 1024 ** 2;
 
 export interface Given extends Limits {
   readonly folder: string;
