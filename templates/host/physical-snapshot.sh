@@ -92,10 +92,12 @@ cut_file='
   done
   echo "whole $TAR_FILENAME" >>"$part/parts"'
 
-# Cuts a tar stream from standard input: large files into pieces of their own, and the rest, without the files that are left out, into pieces of
-# one stream. Writes down where each member of that stream begins. A reader that fails ends all others.
-cut_stream() {
+# Cuts the files of the server into pieces: large ones into their own, and the rest, without the files that are left out, into those of one tar
+# stream. Writes down where each member of that stream begins. Where a reader fails, all end.
+cut_snapshot() {
   mkfifo "$part/large.in" "$part/index.in" && : >"$part/parts" || return
+  # As patterns: of that name in the folder itself, and of what is in a folder of that name.
+  sed '/^$/d; s/[][\\*?^$]/\\&/g; s/^/^/' "$part/large" "$part/foreign" >"$part/left-out"
   {
     mask=$(umask)
     export mask part PIECE
@@ -107,15 +109,21 @@ cut_stream() {
   { tar --list --verbose --block-number --numeric-owner --quoting-style=literal --file=- 2>/dev/null; cat >/dev/null; } \
     <"$part/index.in" >"$part/index" &
   index=$!
-  # shellcheck disable=SC2016 # it is for the shell of each piece
-  tee --output-error=exit "$part/large.in" 2>/dev/null |
-    tar --delete --file=- --verbatim-files-from --files-from="$part/large" --files-from="$part/foreign" 2>/dev/null |
-    tee --output-error=exit "$part/index.in" 2>/dev/null |
-    (cd "$part" && SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
-      --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-)
+  # GNU tar has --delete, but may run for ever where the stream breaks off.
+  send_snapshot | tee --output-error=exit "$part/large.in" 2>/dev/null |
+    bsdtar -cf - --format=gnutar --exclude-from "$part/left-out" @- 2>/dev/null |
+    tee --output-error=exit "$part/index.in" 2>/dev/null | split_stream
   cut=$?
   wait "$index" "$large"
-  ! grep -v '^tar: ' "$said/large" >&2 && return "$cut"
+  # Beside its reason, a failure makes other programs complain.
+  ! grep -vE '^(tar|dd): |^Terminated$' "$said/large" >&2 && return "$cut"
+}
+
+split_stream() {
+  cd "$part" || return
+  # shellcheck disable=SC2016 # it is for the shell of each piece
+  SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
+    --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-
 }
 
 # Whether each large file has all its pieces. One that was removed before it was sent has none.
@@ -343,7 +351,7 @@ keep_log() {
 }
 
 [ ! -e "$FOLDER/manifest.json" ] || { echo "$FOLDER holds a snapshot already"; exit 0; }
-command -v zstd >/dev/null || fail 'zstd is not installed'
+for each in zstd bsdtar; do command -v "$each" >/dev/null || fail "$each is not installed"; done
 mkdir -p "$FOLDER" || fail "$FOLDER cannot be made"
 # What a run left that was ended in between. Pieces without .part are somebody else's.
 if [ ! -d "$part" ]; then
@@ -371,8 +379,7 @@ if is_started_alone; then
   copy_for_others
   data=/copy/data
   list_large in_copy
-  # A new server gets its own. tar cuts off the end of a stream from which it takes nothing.
-  printf '%s\n' pg_hba.conf pg_ident.conf >"$part/foreign"
+  : >"$part/foreign"
 else
   # The block is in the copy, and so is what comes until its end.
   known=$(facts sql) || fail 'state-db does not say what it holds'
@@ -382,7 +389,7 @@ else
 fi
 [ -n "$known" ] || fail 'the state database holds no block'
 
-send_snapshot | cut_stream 2>"$said/cut" || fail "the pieces cannot be written: $(tail -n 1 "$said/cut")"
+cut_snapshot 2>"$said/cut" || fail "the pieces cannot be written: $(tail -n 1 "$said/cut")"
 # The end of a tar stream comes after the last file.
 if [ ! -e "$part/sent" ] || ! grep -q 'Block of NULs' "$part/index"; then
   fail "state-db does not send a whole copy: $(tail -n 1 "$said/server")"

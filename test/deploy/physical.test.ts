@@ -76,7 +76,7 @@ test('bare hosts start from it, also where the unpacking is killed, and serve th
   const inventory = await otherInventory();
   const killed = startPlaybook('deploy', '-i', inventory, '--yes');
   await expect
-    .poll(() => onHost('db-1', 'ls -A /data/state-db.rpc-node-copy/done 2>/dev/null || :'), {
+    .poll(() => onHost('db-1', 'ls -d /data/state-db.rpc-node-copy/run 2>/dev/null || :'), {
       timeout: 600_000,
       interval: 50,
     })

@@ -31,7 +31,10 @@ const blocks = 'select count(*), md5(string_agg(block_hash, $$,$$ order by block
 export function snapshotBench() {
   const bench = {} as { -readonly [K in keyof SnapshotBench]: SnapshotBench[K] };
   beforeAll(async () => {
-    installMissing([['/usr/bin/zstd', 'zstd']]);
+    installMissing([
+      ['/usr/bin/zstd', 'zstd'],
+      ['/usr/bin/bsdtar', 'libarchive-tools'],
+    ]);
     bench.parent = mkdtempSync('/var/tmp/physical-');
     // In memory: the tests write whole servers again and again.
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=711', 'tmpfs', bench.parent]);

@@ -33,6 +33,12 @@ const list = (folder: string, ...words: string[]) =>
     .split('\n')
     .filter(Boolean);
 
+/** In a folder of programs, one that runs a script where its words have some text. */
+function failing(base: string, program: string, words: string, script: string): void {
+  const own = `#!/bin/sh\ncase "$*" in *'${words}'*) ${script} ;; esac\nexec /usr/bin/${program} "$@"\n`;
+  writeFileSync(join(base, program), own, { mode: 0o755 });
+}
+
 /** Serves the snapshot in a folder, and unpacks it. */
 function unpackFrom(folder: string) {
   const manifest = manifestOf(folder);
@@ -76,7 +82,7 @@ test('an image without zstd gets the large files through the zstd of the host', 
   await expectWhole();
 });
 
-test('a large file that has become empty or has gone until it is sent stops no snapshot', async () => {
+test('a large file that has become empty, or has gone, before it is sent stops no snapshot', async () => {
   const data = bench.source.sql('postgres', 'show data_directory');
   const empty =
     list(join(data, 'base'), '-size', '0')
@@ -102,9 +108,47 @@ case "$*" in *'find base'*) printf '%s\\n' ${empty} base/1/999999 ;; esac`,
   shop.remove();
 });
 
+test.each([
+  [
+    'zstd',
+    'echo "zstd: error 70 : Write error" >&2; exit 70',
+    'the pieces cannot be written: zstd: error 70',
+  ],
+  ['tar', 'head -c 100000 >/dev/null; kill -9 $$', 'the pieces cannot be written: Killed'],
+])('large files that %s does not cut to the end make no snapshot', async (program, script, words) => {
+  const shop = workshop(bench.parent, bench.source);
+  failing(shop.base, program, program === 'zstd' ? 'piece-000001.zst' : '--extract', script);
+  const folder = join(shop.base, 'cut');
+  const { code, said } = await shop.take(folder).ended;
+  expect([code, said]).toEqual([1, expect.stringContaining(words)]);
+  expect(readdirSync(folder)).toEqual([]);
+  shop.remove();
+});
+
+test('a published one without large files is whole', async () => {
+  const folder = join(bench.shop.base, 'without-large');
+  const { said } = await bench.shop.take(folder, { PUBLISH: 'true', PIECE: 512 * 1024 ** 2 }).ended;
+  expect(said).toBe(`the snapshot is in ${folder}\n`);
+  expect(manifestOf(folder).pieces).toMatchObject([{ file: 'piece-000000.tar.zst' }]);
+  expect((await unpackFrom(folder)).said).toContain('the snapshot is in its place');
+  await expectWhole();
+});
+
+test('a piece that no worker can take stops the unpacking', async () => {
+  failing(bench.shop.base, 'mkdir', 'taken.3', 'exit 1');
+  try {
+    const { code, said } = await unpack().ended;
+    expect([code, said]).toEqual([1, expect.stringMatching(/^\/tmp\/.* cannot be written/m)]);
+  } finally {
+    rmSync(join(bench.shop.base, 'mkdir'));
+  }
+  expect(existsSync(bench.data)).toBe(false);
+  expect((await unpack().ended).said).toContain('the snapshot is in its place');
+});
+
 test('what somebody has put beside the files of the server is in no snapshot', async () => {
   const data = bench.source.sql('postgres', 'show data_directory');
-  const beside = ['.pgpass', 'server.key', 'postgresql.auto.conf.bak', 'log/postgresql.log', 'a b'];
+  const beside = ['.pgpass', 'server.key', 'postgresql.auto.conf.bak', 'log/postgresql.log', 'a b', '[x]*'];
   mkdirSync(join(data, 'log'), { recursive: true });
   for (const name of beside) writeFileSync(join(data, name), 'put.Here~6');
   execFileSync('chown', ['-R', 'postgres:', data]);

@@ -146,7 +146,7 @@ test.each([
   [['*.b.example.com', 'a.example.com'], 'a.example.com'],
   [['*.b.example.com'], 'rpc.b.example.com'],
 ])('with all names of a domain, %s, the monitor asks for a single one', async (names, server_name) => {
-  process.env.DNS_TOKEN = 'token';
+  process.env.DNS_TOKEN = 'l1node.T0k3n';
   const acme = { email: 'ops@example.com', dns: { linode: { key: 'env:DNS_TOKEN' } } };
   const changes = [
     ownMonitor,

@@ -63,7 +63,7 @@ export function physicalSnapshotIsTaken(
   const files = source.kind === 'repository' ? recovery.files : [];
   return [
     skipWhen(taken, sourceCanBeCopied(context, source)),
-    packages('zstd'),
+    packages('zstd', 'libarchive-tools'),
     ...files.map((each) => skipWhen(taken, each)),
     taken,
   ];

@@ -60,6 +60,7 @@ type Saved = Partial<Pick<Measured, 'serving'>> & { readonly sizes: readonly Siz
 export async function measureData(given: Given, say: Say): Promise<Measured> {
   installMissing([
     ['/usr/bin/zstd', 'zstd'],
+    ['/usr/bin/bsdtar', 'libarchive-tools'],
     ['/usr/sbin/nginx', 'nginx-light'],
     ['/usr/lib/postgresql/15/bin/pgbench', 'postgresql-15'],
   ]);
