@@ -16,7 +16,17 @@ import { manifestOf, workshop } from '../../kinds/physical-server.ts';
 import type { Cost } from './cost.ts';
 import { rowsOf, sizeOf, startFilled } from './made.ts';
 import { measureServing, type Serving } from './serving.ts';
-import { byCurl, byRestore, bySnapshot, byZstd, dump, type Limits, serveFolder, type Taken } from './ways.ts';
+import {
+  byCurl,
+  byRestore,
+  bySnapshot,
+  byZstd,
+  dump,
+  gigabitLink,
+  type Limits,
+  serveFolder,
+  type Taken,
+} from './ways.ts';
 
 /** The pieces of a deployment. Bytes. */
 const piece = 512 * 1024 ** 2;
@@ -28,6 +38,9 @@ export interface Given extends Limits {
   readonly rounds: number;
 }
 
+/** `linked` ways fetch from a server that sends as much as a link of 1 Gbit/s carries. */
+type Way = 'curl' | 'zstd' | 'snapshot' | 'restore' | 'linkedCurl' | 'linkedSnapshot';
+
 /** What was measured of one size. */
 export interface Sized {
   readonly asked: number;
@@ -36,7 +49,7 @@ export interface Sized {
   readonly pieces: number;
   /** Seconds to take the snapshot from the server. */
   readonly take: number;
-  readonly rounds: readonly Readonly<Record<'curl' | 'zstd' | 'snapshot' | 'restore', Cost>>[];
+  readonly rounds: readonly Readonly<Record<Way, Cost>>[];
 }
 
 export interface Measured {
@@ -151,26 +164,38 @@ async function allWays(
   shop: ReturnType<typeof workshop>,
   say: Say,
 ): Promise<Sized['rounds']> {
-  const server = await serveFolder(without.folder, folder);
-  const taken = { ...without, url: server.url };
   const target = join(folder, 'target');
   const rounds: Sized['rounds'][number][] = [];
-  try {
-    for (let round = 0; round < given.rounds; round += 1) {
+  const fetches = async (rate: number) => {
+    const server = await serveFolder(without.folder, folder, rate);
+    const taken = { ...without, url: server.url };
+    try {
       const curl = await byCurl(taken, target, given);
       say(`curl ${curl.seconds.toFixed(1)} s`);
       const snapshot = await bySnapshot(shop, taken, target, given);
       say(
         `snapshot ${snapshot.seconds.toFixed(1)} s, ${snapshot.processorSeconds.toFixed(1)} s of a processor`,
       );
-      const zstd = await byZstd(taken, target, given);
-      say(`zstd ${zstd.seconds.toFixed(1)} s`);
-      const restore = await byRestore(folder, join(folder, 'dump'), taken.rows);
-      say(`pg_restore ${restore.seconds.toFixed(1)} s`);
-      rounds.push({ curl, zstd, snapshot, restore });
+      return { curl, snapshot };
+    } finally {
+      await server.stop();
     }
-  } finally {
-    server.stop();
+  };
+  for (let round = 0; round < given.rounds; round += 1) {
+    const { curl, snapshot } = await fetches(0);
+    const linked = await fetches(gigabitLink / given.connections);
+    const zstd = await byZstd(without, target, given);
+    say(`zstd ${zstd.seconds.toFixed(1)} s`);
+    const restore = await byRestore(folder, join(folder, 'dump'), without.rows);
+    say(`pg_restore ${restore.seconds.toFixed(1)} s`);
+    rounds.push({
+      curl,
+      zstd,
+      snapshot,
+      restore,
+      linkedCurl: linked.curl,
+      linkedSnapshot: linked.snapshot,
+    });
   }
   return rounds;
 }

@@ -12,6 +12,7 @@ const page = fileURLToPath(new URL('../../../docs/data-speed.md', import.meta.ur
 export function saveData(measured: Measured): string {
   const text = [
     ways(measured),
+    overLink(measured),
     costs(measured),
     serving(measured),
     footer(measured),
@@ -54,6 +55,26 @@ function ways({ sizes }: Measured): string {
 
 | GB, in GB of pieces | curl, s | zstd, s | snapshot, s | speed of the slower of both | pg_restore, s | times as fast as it | taken in, s |
 |---|---|---|---|---|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+function overLink({ sizes }: Measured): string {
+  const rows = sizes.map(({ database, pieces, rounds }) => {
+    const of = (way: 'linkedCurl' | 'linkedSnapshot') =>
+      spread(
+        rounds.map((round) => round[way].seconds),
+        seconds,
+      );
+    const ratio = rounds.map(({ linkedCurl, linkedSnapshot }) => linkedCurl.seconds / linkedSnapshot.seconds);
+    const cells = [of('linkedCurl'), of('linkedSnapshot'), spread(ratio, times)];
+    return `| ${gigabytes(database)} in ${gigabytes(pieces)} | ${cells.join(' | ')} |`;
+  });
+  return `
+## Start from a snapshot over a link of 1 Gbit/s
+
+| GB, in GB of pieces | curl, s | snapshot, s | speed of curl |
+|---|---|---|---|
 ${rows.join('\n')}
 `;
 }

@@ -24,19 +24,31 @@ export interface Limits {
 
 const port = 28391;
 
-/** nginx serves a folder on loopback. */
-export async function serveFolder(folder: string, work: string) {
+/** What a link of 1 Gbit/s carries beside its headers: bytes in a second. */
+export const gigabitLink = (1e9 / 8) * 0.94;
+
+/**
+ * nginx serves a folder on loopback.
+ *
+ * @param rate of each connection, bytes in a second; 0: without a limit
+ */
+export async function serveFolder(folder: string, work: string, rate = 0) {
   const file = join(work, 'nginx.conf');
   writeFileSync(
     file,
     `daemon off; user root; worker_processes 2; pid ${work}/nginx.pid; error_log stderr crit;
 events { worker_connections 64; }
-http { access_log off; sendfile on; server { listen 127.0.0.1:${port}; root ${folder}; } }\n`,
+http { access_log off; sendfile on; limit_rate ${Math.round(rate)}; server { listen 127.0.0.1:${port}; root ${folder}; } }\n`,
   );
   const nginx = spawn('nginx', ['-c', file], { stdio: ['ignore', 'ignore', 'inherit'] });
   await delay(1000);
   if (nginx.exitCode !== null) throw new Error(`nginx ended with ${nginx.exitCode}`);
-  return { url: `http://127.0.0.1:${port}/`, stop: () => nginx.kill() };
+  const ended = new Promise((resolve) => nginx.once('exit', resolve));
+  const stop = () => {
+    nginx.kill();
+    return ended;
+  };
+  return { url: `http://127.0.0.1:${port}/`, stop };
 }
 
 /** The same state of the caches before each way: the pieces in memory, nothing left to write. */
