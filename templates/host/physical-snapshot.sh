@@ -47,8 +47,7 @@ end_sessions() {
 }
 end() {
   trap - EXIT TERM INT
-  # shellcheck disable=SC2046 # process ids
-  kill $(jobs -p) 2>/dev/null
+  [ -z "${keeper:-}" ] || kill "$keeper" 2>/dev/null
   end_sessions
   [ -e "$FOLDER/manifest.json" ] || rm -f "$FOLDER"/piece-*
   remove_part
@@ -69,7 +68,7 @@ list_large() {
     echo .part
     # shellcheck disable=SC2016 # it is for the shell beside the data directory
     "$@" sh -c 'cd "$1" && find base -type f -size +"$2"c' sh "$data" $((PIECE / 8)) | grep -x '[a-z0-9_./]*'
-  } | sort >"$part/large"
+  } | sort >"$part/large" || fail "$FOLDER cannot be written"
 }
 
 # Cuts a large file from standard input into compressed pieces. tar gives it TAR_FILENAME and TAR_SIZE, and a umask of 0. An empty file gets a
@@ -78,13 +77,13 @@ list_large() {
 cut_file='
   set -e
   umask "$mask"
-  trap "[ \$? = 0 ] || kill $PPID" EXIT
+  trap "[ \$? = 0 ] || kill $PPID 2>/dev/null" EXIT
   at=0
   while :; do
     bytes=$((TAR_SIZE - at))
     [ "$bytes" -le "$PIECE" ] || bytes=$PIECE
     piece=$(printf piece-%06d.zst "$(grep -c ^part "$part/parts")")
-    dd bs=64k iflag=fullblock,count_bytes count="$bytes" status=none | zstd -3 -T0 -q -o "$part/$piece" -
+    { dd bs=64k iflag=fullblock,count_bytes count="$bytes" status=none || kill "$PPID" 2>/dev/null; } | zstd -3 -T0 -q -o "$part/$piece" -
     sum=$(sha256sum <"$part/$piece")
     echo "part $piece ${sum%% *} $(stat -c %s "$part/$piece") $at $bytes $TAR_FILENAME" >>"$part/parts"
     at=$((at + bytes))
@@ -92,39 +91,46 @@ cut_file='
   done
   echo "whole $TAR_FILENAME" >>"$part/parts"'
 
-# Cuts the files of the server into pieces: large ones into their own, and the rest, without the files that are left out, into those of one tar
-# stream. Writes down where each member of that stream begins. Where a reader fails, all end.
+# Cuts the files of the server into pieces: large ones into their own, and the rest into those of one tar stream. Writes down where each member
+# of that stream begins. A program that fails ends all of them.
 cut_snapshot() {
-  mkfifo "$part/large.in" "$part/index.in" && : >"$part/parts" || return
-  # As patterns: of that name in the folder itself, and of what is in a folder of that name.
-  sed '/^$/d; s/[][\\*?^$]/\\&/g; s/^/^/' "$part/large" "$part/foreign" >"$part/left-out"
+  mkfifo "$part/large.in" "$part/index.in" && true >"$part/parts" && sed 's/^/^/' "$part/large" >"$part/left-out" || return
   {
     mask=$(umask)
     export mask part PIECE
     tar --extract --to-command="$cut_file" --verbatim-files-from --files-from="$part/large" --file=- 2>"$said/large"
-    # 2: a file of the list has gone meanwhile.
-    case $? in 0 | 2) cat >/dev/null ;; esac
+    # It misses a file of the list in any case, and says so by 2.
+    case $? in 0 | 2) grep -q 'not recoverable' "$said/large" || cat >/dev/null ;; esac
   } <"$part/large.in" &
   large=$!
-  { tar --list --verbose --block-number --numeric-owner --quoting-style=literal --file=- 2>/dev/null; cat >/dev/null; } \
+  { tar --list --verbose --block-number --numeric-owner --quoting-style=literal --file=- 2>/dev/null && cat >/dev/null; } \
     <"$part/index.in" >"$part/index" &
   index=$!
-  # GNU tar has --delete, but may run for ever where the stream breaks off.
-  send_snapshot | tee --output-error=exit "$part/large.in" 2>/dev/null |
-    bsdtar -cf - --format=gnutar --exclude-from "$part/left-out" @- 2>/dev/null |
+  send_snapshot | tee --output-error=exit "$part/large.in" 2>/dev/null | select_files |
     tee --output-error=exit "$part/index.in" 2>/dev/null | split_stream
   cut=$?
   wait "$index" "$large"
-  # Beside its reason, a failure makes other programs complain.
-  ! grep -vE '^(tar|dd): |^Terminated$' "$said/large" >&2 && return "$cut"
+  [ "$cut" = 0 ] && [ -z "$(reason)" ]
+}
+
+# Takes from a tar stream what a server has of itself (https://www.postgresql.org/docs/15/storage-file-layout.html), without large files. Left out
+# are also those that say whom the server follows and who may connect, as a new server gets its own, and what somebody has put beside them.
+# GNU tar has --delete, but may run for ever where the stream breaks off.
+select_files() {
+  bsdtar -cf - --format=gnutar --exclude '^pg_hba.conf' --exclude '^pg_ident.conf' --exclude-from "$part/left-out" \
+    --include '^base' --include '^global' --include '^pg_*' --include '^PG_VERSION' --include '^postgresql.conf' --include '^backup_label' \
+    --include '^tablespace_map' --include '^backup_manifest' @- 2>"$said/select" && true >"$part/selected"
 }
 
 split_stream() {
   cd "$part" || return
   # shellcheck disable=SC2016 # it is for the shell of each piece
   SHELL=/bin/sh split --numeric-suffixes --suffix-length=6 --bytes="$PIECE" \
-    --filter='zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"' - piece-
+    --filter='{ zstd -3 -T0 -q -o "$FILE.tar.zst" - && sha256sum "$FILE.tar.zst" >"$FILE.sum"; } || kill "$PPID" 2>/dev/null' - piece-
 }
+
+# Prints why a piece cannot be written. When one program fails, others complain of its end: these lines are not the reason.
+reason() { cat "$said/large" "$said/cut" | grep -vE '^(tar|split): |^dd: .*Broken pipe$|^Terminated$|^$' | head -n 1; }
 
 # Whether each large file has all its pieces. One that was removed before it was sent has none.
 large_are_whole() {
@@ -313,9 +319,6 @@ ask_server() {
   data=$(sql -c 'show data_directory') || fail 'state-db does not answer'
   link=$(docker exec state-db find -H "$data" -mindepth 1 -type l ! -path "$data/pg_wal" 2>/dev/null | head -n 1)
   [ -z "$link" ] || fail "state-db cannot be copied as a snapshot: $link of its data directory is a link, or a tablespace, and a snapshot holds neither"
-  # What a server has there of itself (https://www.postgresql.org/docs/15/storage-file-layout.html), without what is of this server alone.
-  held=$(docker exec state-db ls -A "$data/") || fail 'state-db does not answer'
-  foreign=$(printf '%s\n' "$held" | grep -vxE 'base|global|pg_.*|PG_VERSION|postgresql\.conf|backup_label|tablespace_map|backup_manifest')
   size=$(sql -c 'select sum(pg_database_size(oid)) from pg_database where datallowconn') || fail 'state-db does not answer'
   own=$(docker inspect --format '{{.Image}}' state-db) || fail 'state-db is not there'
   name_image "$own" || fail 'the image of state-db is not there'
@@ -358,7 +361,7 @@ if [ ! -d "$part" ]; then
   for each in "$FOLDER"/piece-*; do [ ! -e "$each" ] || fail "$each is there already, and is not of a snapshot that was interrupted"; done
 fi
 # Messages have to go out also when the disk of the folder is full.
-said=$(mktemp -d) || fail 'there is no room for temporary files'
+{ said=$(mktemp -d) && echo >"$said/room"; } || fail 'there is no room for temporary files'
 trap end EXIT
 trap 'exit 1' TERM INT
 trap '' PIPE
@@ -379,22 +382,18 @@ if is_started_alone; then
   copy_for_others
   data=/copy/data
   list_large in_copy
-  : >"$part/foreign"
 else
   # The block is in the copy, and so is what comes until its end.
   known=$(facts sql) || fail 'state-db does not say what it holds'
   list_large docker exec state-db
-  # Those that say whom the server follows and who may connect, as a new server gets its own, and those that somebody has put beside them.
-  printf '%s\n' pg_hba.conf pg_ident.conf postgresql.auto.conf standby.signal recovery.signal "$foreign" >"$part/foreign"
 fi
 [ -n "$known" ] || fail 'the state database holds no block'
 
-cut_snapshot 2>"$said/cut" || fail "the pieces cannot be written: $(tail -n 1 "$said/cut")"
-# The end of a tar stream comes after the last file.
-if [ ! -e "$part/sent" ] || ! grep -q 'Block of NULs' "$part/index"; then
-  fail "state-db does not send a whole copy: $(tail -n 1 "$said/server")"
-fi
-large_are_whole || fail "the pieces of large files are not whole: $(tail -n 1 "$said/large")"
+cut_snapshot 2>"$said/cut" || fail "the pieces cannot be written: $(reason)"
+[ -e "$part/sent" ] || fail "state-db does not send a whole copy: $(tail -n 1 "$said/server")"
+[ -e "$part/selected" ] || fail "the pieces cannot be written: $(head -n 1 "$said/select")"
+grep -q 'Block of NULs' "$part/index" || fail "the list of the files cannot be written into $part"
+large_are_whole || fail "the pieces of large files are not whole: $(grep -vE 'Not found in archive$|Exiting with failure' "$said/large" | tail -n 1)"
 if ! is_started_alone; then
   still=$(sql --set=known="$known" <<'SQL'
 select exists (select from state.l2block

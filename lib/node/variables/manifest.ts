@@ -41,7 +41,7 @@ const piece = z.strictObject({
   bytes: types.count,
   /** Decompressed bytes. */
   raw: offset,
-  /** The file of which it is a part. Of a tar stream: the file that it goes on with, and how much. */
+  /** The file of which it is a part. Of a tar stream: the file whose rest it begins with. */
   first: z.strictObject({ path, at: offset, bytes: offset }).optional(),
   /** The part of a file that it ends with, where the file ends in a later piece. */
   last: z.strictObject({ path, bytes: offset }).optional(),

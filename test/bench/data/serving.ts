@@ -1,5 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { startStandby, workshop } from '../../kinds/physical-server.ts';
 import type { Postgres } from '../../postgres.ts';
@@ -12,11 +13,14 @@ export interface Served {
   readonly failed: number;
 }
 
-/** Selects of the server while nothing else runs, and while a snapshot of its replica is taken. */
+/**
+ * Selects of the server while nothing else runs, and while a snapshot of its replica is taken: on
+ * processors of the replica's own, and on those of the server.
+ */
 export interface Serving {
   readonly quiet: Served;
-  readonly taking: Served;
-  readonly seconds: number;
+  readonly apart: Served;
+  readonly shared: Served;
 }
 
 /**
@@ -28,24 +32,50 @@ export async function measureServing(source: Postgres, folder: string, piece: nu
   mkdirSync(folder, { mode: 0o755 });
   const standby = await startStandby(folder, source);
   const shop = workshop(folder, standby);
-  try {
-    await clients(source, folder, 10);
-    const quiet = await clients(source, folder, 30);
+  const whileTaken = async () => {
     const taken = shop.take(join(folder, 'taken'), { PIECE: piece });
-    const began = performance.now();
-    let seconds = 0;
     const whole = taken.ended.then(({ code, said }) => {
-      seconds = (performance.now() - began) / 1000;
       if (code !== 0) throw new Error(said);
     });
     const answers = clients(source, folder, undefined, whole);
     await whole;
-    return { quiet, taking: await answers, seconds };
+    rmSync(join(folder, 'taken'), { recursive: true });
+    return answers;
+  };
+  try {
+    for (const [pid, processors] of [
+      [source.pid, servers],
+      [standby.pid, replicas],
+      [process.pid, replicas],
+    ] as const)
+      pin(pid, processors);
+    await clients(source, folder, 10);
+    const quiet = await clients(source, folder, 30);
+    const apart = await whileTaken();
+    for (const pid of [standby.pid, process.pid]) pin(pid, every);
+    return { quiet, apart, shared: await whileTaken() };
   } finally {
+    for (const pid of [source.pid, process.pid]) pin(pid, every);
     shop.remove();
     await standby.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+const count = cpus().length;
+const half = Math.ceil(count / 2);
+/** Processors of the server and its clients, of the replica, and of all. */
+const [servers, replicas, every] = [
+  `0-${half - 1}`,
+  `${Math.min(half, count - 1)}-${count - 1}`,
+  `0-${count - 1}`,
+];
+
+/** What a process starts from now on runs on some processors. */
+function pin(pid: number, processors: string): void {
+  execFileSync('taskset', ['--all-tasks', '--pid', '--cpu-list', processors, String(pid)], {
+    stdio: 'ignore',
+  });
 }
 
 /** Four clients that select logs and nodes, 200 times a second together, as an RPC server does. */
@@ -65,7 +95,8 @@ select * from state.l2block where block_num = :n;
 select * from state.log where tx_hash = '0x' || encode(sha256(:n::text::bytea), 'hex');\n`,
   );
   const words = ['-n', '-f', script, '-c', '4', '-j', '1', '-R', '200', '-T', String(seconds), '-l'];
-  const pgbench = spawn('/usr/lib/postgresql/15/bin/pgbench', [...words, 'source_state'], {
+  const program = ['--cpu-list', servers, '/usr/lib/postgresql/15/bin/pgbench'];
+  const pgbench = spawn('taskset', [...program, ...words, 'source_state'], {
     cwd: logs,
     env: { ...process.env, ...server.environment },
     stdio: ['ignore', 'ignore', 'pipe'],
