@@ -18,7 +18,10 @@ export default class Report {
       passed: modules.reduce((sum, { children }) => sum + [...children.allTests('passed')].length, 0),
       failures: [
         ...modules.flatMap(failuresOf),
-        ...errors.map((error) => ({ text: `FAIL an error of no test\n${textOf([error])}` })),
+        ...errors.map((error) => ({
+          ...fileOf(error),
+          text: `FAIL an error of no test\n${textOf([error])}`,
+        })),
       ],
     };
     writeFileSync(process.env.TEST_REPORT ?? '/dev/stdout', JSON.stringify(counts));
@@ -40,6 +43,14 @@ function failuresOf(module) {
     })),
   ];
 }
+
+/**
+ * The file whose tests ran at the time of an error, where there is one: such as a promise that
+ * nobody awaits.
+ *
+ * @param {import('vitest/node').SerializedError & { VITEST_TEST_PATH?: string }} error
+ */
+const fileOf = ({ VITEST_TEST_PATH: file }) => (file === undefined ? {} : { file });
 
 /** @param {readonly { message: string, stack?: string, diff?: string }[]} errors */
 function textOf(errors) {

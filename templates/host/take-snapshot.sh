@@ -24,11 +24,9 @@ state_archive=$FOLDER/$STATE_NAME
 prover_archive=$FOLDER/$PROVER_NAME
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-# A dump that waits for its server ends with its session, not by a signal.
+# A dump that still runs ends with the unit.
 end() {
   trap - EXIT TERM INT
-  # shellcheck disable=SC2046 # process ids
-  kill $(jobs -p) 2>/dev/null
   [ -e "$FOLDER/manifest.json" ] || rm -f "$state_archive" "$prover_archive"
   rm -rf "$part"
 }

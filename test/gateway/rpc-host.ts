@@ -81,6 +81,9 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
         host.seen.push(headOf(request));
         if (agreesToWebSocket(request, socket, { 'x-host': name })) serveMessages(host, request, socket);
       });
+      // As the node, which closes idle connections after its ReadTimeout. After the 5 s of Node.js, a busy gateway could
+      // send a request into a connection that ends.
+      http.keepAliveTimeout = 60_000;
       servers = [http, websocket];
       await listen(http, ports.http);
       await listen(websocket, ports.websocket);
