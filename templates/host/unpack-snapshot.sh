@@ -90,11 +90,10 @@ unpack() {
   if [ "$1" = "$4" ] && [ "$can_decompress" = yes ]; then
     chmod 644 "$piece"
     docker exec "$container" sh -c "$decompress" sh "/copy/pieces/$number" "$2" "$3" "$4" 2>"$own/said"
-    code=$?
   else
     place_from_pipe "$@"
-    code=$?
   fi
+  code=$?
   if grep -q 'No space left on device' "$own/said"; then no_room "$(dirname "$copy")" "$SHOWN$file" >&2; return 1; fi
   [ "$code" = 0 ] || { echo "$file cannot be unpacked: $(tail -n 1 "$own/said")" >&2; return 1; }
   rm -f "$piece"

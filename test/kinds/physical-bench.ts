@@ -7,7 +7,7 @@ import { type Storage, signing, webAddress } from '../../lib/node/variables/s3.t
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { type Served, startFaultyFileServer } from './faulty-file-server.ts';
-import { manifestOf, startSource, startUnpacked, workshop } from './physical-server.ts';
+import { manifestOf, snapshotPrograms, startSource, startUnpacked, workshop } from './physical-server.ts';
 
 /**
  * A physical snapshot of a real server of PostgreSQL 15, a server of its pieces with faults, and a
@@ -31,10 +31,7 @@ const blocks = 'select count(*), md5(string_agg(block_hash, $$,$$ order by block
 export function snapshotBench() {
   const bench = {} as { -readonly [K in keyof SnapshotBench]: SnapshotBench[K] };
   beforeAll(async () => {
-    installMissing([
-      ['/usr/bin/zstd', 'zstd'],
-      ['/usr/bin/bsdtar', 'libarchive-tools'],
-    ]);
+    installMissing(snapshotPrograms);
     bench.parent = mkdtempSync('/var/tmp/physical-');
     // In memory: the tests write whole servers again and again.
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=711', 'tmpfs', bench.parent]);

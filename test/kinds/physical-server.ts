@@ -13,6 +13,12 @@ const template = (name: string) =>
 const takeScript = ['claim-databases', 'physical-snapshot'].map(template).join('\n');
 const unpackScript = ['data-place', 'claim-databases', 'fetch', 'unpack-snapshot'].map(template).join('\n');
 
+/** What takes and unpacks snapshots, beside the servers: program and package. */
+export const snapshotPrograms = [
+  ['/usr/bin/zstd', 'zstd'],
+  ['/usr/bin/bsdtar', 'libarchive-tools'],
+] as const;
+
 /** The manifest of the snapshot in a folder. */
 export const manifestOf = (folder: string): PhysicalManifest =>
   physicalManifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));

@@ -12,6 +12,7 @@ import {
   manifestOf,
   membersOf,
   secretsOfSource,
+  snapshotPrograms,
   startSource,
   startStandby,
   startUnpacked,
@@ -26,10 +27,7 @@ let server: Awaited<ReturnType<typeof startFaultyFileServer>>;
 let shop: ReturnType<typeof workshop>;
 
 beforeAll(async () => {
-  installMissing([
-    ['/usr/bin/zstd', 'zstd'],
-    ['/usr/bin/bsdtar', 'libarchive-tools'],
-  ]);
+  installMissing(snapshotPrograms);
   parent = mkdtempSync('/var/tmp/physical-');
   // In memory: the tests write whole servers again and again.
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2500m,mode=711', 'tmpfs', parent]);

@@ -38,7 +38,13 @@ export class Terminal {
   }
 
   resize(columns: number, rows: number): void {
-    this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+    this.drag([[columns, rows]]);
+  }
+
+  /** Takes on sizes one after the other, at once, however busy the machine is. Columns and rows. */
+  drag(sizes: readonly (readonly [number, number])[]): void {
+    const commands = sizes.map(([columns, rows]) => ['resize-window', '-x', `${columns}`, '-y', `${rows}`]);
+    this.#tmux(...commands.flatMap((words) => [...words, ';']));
   }
 
   /** The rows of the screen, each without blanks at its end; no empty rows at the end. */

@@ -12,7 +12,7 @@ import {
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { installMissing } from '../../install-missing.ts';
-import { manifestOf, workshop } from '../../kinds/physical-server.ts';
+import { manifestOf, snapshotPrograms, workshop } from '../../kinds/physical-server.ts';
 import type { Cost } from './cost.ts';
 import { rowsOf, sizeOf, startFilled } from './made.ts';
 import { measureServing, type Serving } from './serving.ts';
@@ -72,8 +72,7 @@ type Saved = Partial<Pick<Measured, 'serving'>> & { readonly sizes: readonly Siz
  */
 export async function measureData(given: Given, say: Say): Promise<Measured> {
   installMissing([
-    ['/usr/bin/zstd', 'zstd'],
-    ['/usr/bin/bsdtar', 'libarchive-tools'],
+    ...snapshotPrograms,
     ['/usr/sbin/nginx', 'nginx-light'],
     ['/usr/lib/postgresql/15/bin/pgbench', 'postgresql-15'],
   ]);

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { machine, median, putSection, spread } from '../page.ts';
 import type { Measured, Sized } from './measure.ts';
+import { gigabitLink } from './ways.ts';
 
 const page = fileURLToPath(new URL('../../../docs/data-speed.md', import.meta.url));
 
@@ -27,24 +28,26 @@ const times = (value: number) => value.toFixed(2);
 const gigabytes = (bytes: number) => (bytes / 1e9).toFixed(1);
 type Round = Sized['rounds'][number];
 
+/** Seconds that a way took, or its processes on a processor, in all rounds. */
+const spent = (rounds: Sized['rounds'], way: keyof Round, what: 'seconds' | 'processorSeconds' = 'seconds') =>
+  spread(
+    rounds.map((round) => round[way][what]),
+    seconds,
+  );
+
 /** The part of the speed of the slower of both programs that ours has. */
 const ofSlower = ({ curl, zstd, snapshot }: Round) => Math.max(curl.seconds, zstd.seconds) / snapshot.seconds;
 const ofRestore = ({ restore, snapshot }: Round) => restore.seconds / snapshot.seconds;
 
 function ways({ sizes }: Measured): string {
   const rows = sizes.map(({ database, pieces, take, rounds }) => {
-    const of = (way: keyof Round) =>
-      spread(
-        rounds.map((round) => round[way].seconds),
-        seconds,
-      );
     const ratios = [ofSlower, ofRestore].map((ratio) => spread(rounds.map(ratio), times));
     const cells = [
-      of('curl'),
-      of('zstd'),
-      of('snapshot'),
+      spent(rounds, 'curl'),
+      spent(rounds, 'zstd'),
+      spent(rounds, 'snapshot'),
       ratios[0],
-      of('restore'),
+      spent(rounds, 'restore'),
       ratios[1],
       seconds(take),
     ];
@@ -61,13 +64,8 @@ ${rows.join('\n')}
 
 function overLink({ sizes }: Measured): string {
   const rows = sizes.map(({ database, pieces, rounds }) => {
-    const of = (way: 'linkedCurl' | 'linkedSnapshot') =>
-      spread(
-        rounds.map((round) => round[way].seconds),
-        seconds,
-      );
     const ratio = rounds.map(({ linkedCurl, linkedSnapshot }) => linkedCurl.seconds / linkedSnapshot.seconds);
-    const cells = [of('linkedCurl'), of('linkedSnapshot'), spread(ratio, times)];
+    const cells = [spent(rounds, 'linkedCurl'), spent(rounds, 'linkedSnapshot'), spread(ratio, times)];
     return `| ${gigabytes(database)} in ${gigabytes(pieces)} | ${cells.join(' | ')} |`;
   });
   return `
@@ -82,15 +80,10 @@ ${rows.join('\n')}
 function costs({ sizes }: Measured): string {
   const rows = sizes.map(({ database, rounds }) => {
     const own = rounds.map(({ snapshot }) => snapshot);
-    const processorOf = (way: keyof Round) =>
-      spread(
-        rounds.map((round) => round[way].processorSeconds),
-        seconds,
-      );
     const cells = [
-      processorOf('curl'),
-      processorOf('zstd'),
-      processorOf('snapshot'),
+      spent(rounds, 'curl', 'processorSeconds'),
+      spent(rounds, 'zstd', 'processorSeconds'),
+      spent(rounds, 'snapshot', 'processorSeconds'),
       spread(
         own.map(({ processorSeconds }) => processorSeconds / (database / 1e9)),
         times,
@@ -132,8 +125,8 @@ function footer({ given, date, load }: Measured): string {
 `;
 }
 
-/** Decimal bytes; a link gives 94 of 100 of its bits to the content. */
-const links = [1e9, 10e9].map((bits) => ({ bits, bytes: (bits / 8) * 0.94 }));
+/** Of 1 and 10 Gbit/s. Bytes in a second. */
+const links = [1, 10].map((times) => times * gigabitLink);
 
 /**
  * A smaller run measures above all the start of a server, of which a larger one has no more. Bytes:
@@ -150,7 +143,7 @@ function computed({ sizes }: Measured): string {
   const restored = database / median(rounds.map(({ restore }) => restore.seconds));
   const rows = [0.1, 1, 4].map((terabytes) => {
     const size = terabytes * 1e12;
-    const overLinks = links.map(({ bytes }) => (size * (pieces / database)) / bytes);
+    const overLinks = links.map((bytes) => (size * (pieces / database)) / bytes);
     const cells = [...overLinks, size / rate, size / restored].map(duration);
     const ends = overLinks.map((link) => duration(Math.max(link, size / rate)));
     return `| ${terabytes < 1 ? '100 GB' : `${terabytes} TB`} | ${cells.join(' | ')} | ${ends.join(' | ')} |`;

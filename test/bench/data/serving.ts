@@ -43,12 +43,8 @@ export async function measureServing(source: Postgres, folder: string, piece: nu
     return answers;
   };
   try {
-    for (const [pid, processors] of [
-      [source.pid, servers],
-      [standby.pid, replicas],
-      [process.pid, replicas],
-    ] as const)
-      pin(pid, processors);
+    pin(source.pid, servers);
+    for (const pid of [standby.pid, process.pid]) pin(pid, replicas);
     await clients(source, folder, 10);
     const quiet = await clients(source, folder, 30);
     const apart = await whileTaken();

@@ -24,7 +24,7 @@ export interface Limits {
 
 const port = 28391;
 
-/** What a link of 1 Gbit/s carries beside its headers: bytes in a second. */
+/** A link of 1 Gbit/s gives 94 of 100 of its bits to the content. Bytes in a second. */
 export const gigabitLink = (1e9 / 8) * 0.94;
 
 /**
