@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../text/error-code.ts';
@@ -34,14 +34,8 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
     file = openOwn(path);
     const found = fstatSync(file);
     if (!found.isFile()) throw new PrivateFileFault('is not a file');
-    const mode = found.mode & 0o777;
-    if ((mode & 0o077) !== 0) {
-      const octal = mode.toString(8).padStart(3, '0');
-      throw new PrivateFileFault(
-        `has mode 0${octal}; a secret must be 0600 or stricter`,
-        `chmod 600 ${shellWord(path)}`,
-      );
-    }
+    const tooOpen = modeFault(path, found, 'a secret');
+    if (tooOpen) throw tooOpen;
     if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long, too long for a secret`);
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -50,6 +44,31 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   } finally {
     if (file !== undefined) closeSync(file);
   }
+}
+
+/** Why a file that others may read cannot hold this. */
+function modeFault(path: string, found: Stats, held: string): PrivateFileFault | undefined {
+  const mode = found.mode & 0o777;
+  if ((mode & 0o077) === 0) return undefined;
+  const octal = mode.toString(8).padStart(3, '0');
+  return new PrivateFileFault(
+    `has mode 0${octal}; ${held} must be 0600 or stricter`,
+    `chmod 600 ${shellWord(path)}`,
+  );
+}
+
+/**
+ * Why a file of this user is not used as a private key: others may read it. ssh does not use it
+ * either, and asks this of no file of another user (sshkey_perm_ok in its authfile.c).
+ *
+ * @param text of the file: a public key may be read by all
+ * @returns undefined where it may be used
+ * @throws the file system's error where it cannot be looked at
+ */
+export function keyModeFault(path: string, text: string): PrivateFileFault | undefined {
+  if (!/^-----BEGIN [A-Z ]*PRIVATE KEY-----$|^PuTTY-User-Key-File-/m.test(text)) return undefined;
+  const found = statSync(path);
+  return found.uid === process.getuid?.() ? modeFault(path, found, 'a private key') : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
-import { unfitness } from '../file/bounded-file.ts';
-import { pathBeside } from '../file/private-file.ts';
+import { readPlain, unfitness } from '../file/bounded-file.ts';
+import { keyModeFault, pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { Problem } from '../problem/problem.ts';
 import { scalarAt, valueAt } from './located.ts';
@@ -13,9 +13,9 @@ const hints = {
 } as const;
 
 /**
- * Reports key files that the inventory names and that do not exist, or that another user could
- * have written. ssh would go on without the former, and report an unknown host key or a refused
- * login on each host.
+ * Reports key files that the inventory names and that do not exist, that another user could have
+ * written, or whose private key others may read. ssh would go on without them, and report an
+ * unknown host key or a refused login on each host.
  */
 export function missingKeyFiles(
   { file, ssh, hosts }: InventoryOutline,
@@ -28,7 +28,7 @@ export function missingKeyFiles(
       const named = scalarAt(source, []);
       if (source === undefined || typeof named !== 'string' || named === '') return [];
       const path = pathBeside(file, named);
-      const fault = fileFault(path);
+      const fault = fileFault(path) ?? (key === 'identity_file' ? modeFault(path) : undefined);
       if (fault === undefined) return [];
       const hint = fault.hint ?? missingFileHint?.(path) ?? hints[key];
       return new Problem(`${key}: ${shown(path)} ${fault.what}`, { where: source.at, hint });
@@ -36,7 +36,13 @@ export function missingKeyFiles(
   );
 }
 
-function fileFault(path: string): { readonly what: string; readonly hint?: string | undefined } | undefined {
+/** `what` continues the file's path. */
+interface Fault {
+  readonly what: string;
+  readonly hint?: string | undefined;
+}
+
+function fileFault(path: string): Fault | undefined {
   let found: Stats | undefined;
   try {
     found = statSync(path, { throwIfNoEntry: false });
@@ -50,4 +56,17 @@ function fileFault(path: string): { readonly what: string; readonly hint?: strin
   // /dev/null: known_hosts without a key, where the inventory pins them.
   if (found.isFile() || path === '/dev/null') return undefined;
   return { what: found.isDirectory() ? 'is a folder' : 'is not a file' };
+}
+
+/** Bytes. A key is a few KiB long. */
+const longestKey = 1024 ** 2;
+
+function modeFault(path: string): Fault | undefined {
+  try {
+    const tooOpen = keyModeFault(path, readPlain(path, longestKey).toString());
+    return tooOpen && { what: tooOpen.message, hint: tooOpen.hint };
+  } catch {
+    // It is reported where it is used.
+    return undefined;
+  }
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { describeProblem, Problem, Problems } from '../problem/problem.ts';
+import { newKeyPair } from '../secret/testing/keys.ts';
 import { anyCharacter } from '../testing/any-character.ts';
 import { cpuSeconds } from '../testing/cpu-seconds.ts';
 import { loadInventory } from './load.ts';
@@ -769,6 +770,28 @@ describe('missing key files', () => {
     ]);
     const own = good.replace('address: 10.0.0.2', 'address: 10.0.0.2, known_hosts: konwn');
     expect(await refusal('ssh: { known_hosts: known }', own)).toEqual([`a.yaml:6:51: ${known}`]);
+  });
+
+  test('a private key that others may read is refused, as ssh refuses it, and a public one is not', async () => {
+    const { private: text, public: publicText } = newKeyPair('ed25519');
+    const at = async (content: string, mode: number) => {
+      const here = await write({ 'a.yaml': `ssh: { identity_file: id }\n${good}`, id: content });
+      await chmod(join(here, 'id'), mode);
+      const error = await loadInventory(join(here, 'a.yaml'), schema, { connects: true }).catch(
+        (error: unknown) => error,
+      );
+      return error instanceof Problems
+        ? error.problems.map((problem) => describeProblem(problem).replaceAll(`${here}/`, ''))
+        : [];
+    };
+    const refused = (mode: string) => [
+      `a.yaml:1:23: identity_file: id has mode ${mode}; a private key must be 0600 or stricter\n  chmod 600 id`,
+    ];
+    expect(await at(text, 0o644)).toEqual(refused('0644'));
+    expect(await at(text, 0o640)).toEqual(refused('0640'));
+    expect(await at(text, 0o600)).toEqual([]);
+    expect(await at(text, 0o400)).toEqual([]);
+    expect(await at(publicText, 0o644)).toEqual([]);
   });
 
   test('are accepted if no host is connected to with them', async () => {

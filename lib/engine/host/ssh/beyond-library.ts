@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { keyModeFault } from '../../file/private-file.ts';
 import { agentKeyTypes } from './agent-keys.ts';
 import { lockedKey, readKeyFile } from './key-file.ts';
 import { hasAuthority, parseHostKey, readKnownHosts } from './known-hosts.ts';
@@ -38,5 +39,8 @@ function isKeyBeyond(path: string): boolean {
   if (!file) return false;
   if (existsSync(`${path}-cert.pub`)) return true;
   const isUnusable = file.key === undefined && file.why !== undefined && file.why !== lockedKey;
-  return isUnusable && /^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(readText(path) ?? '');
+  const text = readText(path) ?? '';
+  return (
+    isUnusable && /^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(text) && keyModeFault(path, text) === undefined
+  );
 }

@@ -1,4 +1,5 @@
 import ssh2, { type ParsedKey } from 'ssh2';
+import { keyModeFault } from '../../file/private-file.ts';
 import { openSshKey, publicPartOf } from '../../secret/ssh-key-fields.ts';
 import { readText } from './read-text.ts';
 
@@ -11,6 +12,8 @@ export interface KeyFile {
   readonly key: ParsedKey | undefined;
   readonly publicKey: Buffer | undefined;
   readonly why: string | undefined;
+  /** What to do about it, where the reason does not say so. */
+  readonly hint?: string | undefined;
 }
 
 export const lockedKey = 'is locked with a passphrase';
@@ -34,6 +37,11 @@ export function readKeyFile(path: string): KeyFile | undefined {
         why: 'has no private key here, and the agent does not hold it',
       }
     );
+  }
+  const tooOpen = keyModeFault(path, text);
+  if (tooOpen) {
+    const { message: why, hint } = tooOpen;
+    return { path, key: undefined, publicKey: publicBlobIn(text) ?? beside(), why, hint };
   }
   const parsed = parseKey(text);
   if (!(parsed instanceof Error)) {

@@ -118,6 +118,7 @@ export function readNamedKey(
   const unlock = held
     ? `add it to the agent: ${add}`
     : `start an agent and add it: eval "$(ssh-agent)" && ${add}`;
-  const hint = file.why === lockedKey ? unlock : 'name another in the inventory: identity_file';
+  const hint =
+    file.why === lockedKey ? unlock : (file.hint ?? 'name another in the inventory: identity_file');
   throw new Unreachable(name, `the key file ${path} ${file.why}`, hint);
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -104,6 +104,16 @@ test('an unusable key is reported before anything is sent', async () => {
   expect(await refusal({ identityFile: damaged })).toBe(
     `h: the key file ${damaged} cannot be used: Unsupported key format\n  name another in the inventory: identity_file`,
   );
+  const open = keyFile();
+  chmodSync(open, 0o644);
+  expect(await refusal({ identityFile: open })).toBe(
+    `h: the key file ${open} has mode 0644; a private key must be 0600 or stricter\n  chmod 600 ${open}`,
+  );
+  sshConfig('hostname 127.0.0.1', `identityfile ${open}`);
+  expect(await refusal({ identityFile: undefined })).toMatch(
+    `; ${open} has mode 0644; a private key must be 0600 or stricter`,
+  );
+  sshConfig('hostname 127.0.0.1', 'identityfile none');
   const passphrase = { passphrase: 'x', cipher: 'aes256-ctr', rounds: 1 };
   const locked = keyFile(newKeyPair('ed25519', passphrase).private);
   expect(await refusal({ identityFile: locked })).toBe(
