@@ -18,6 +18,16 @@ export class ConnectionLost extends Error {
   }
 }
 
+/** The connection ended after the login, before the host began its first command. */
+export function endedBeforeCommand(name: string, why: string, cause: unknown): Unreachable {
+  return new Unreachable(
+    name,
+    `the host accepts the login, and the connection ended before the first command began: ${why}`,
+    'run again. If it ends so each time, its sshd may let this account in for forced commands alone (PermitRootLogin forced-commands-only); the log of its sshd has the reason',
+    cause,
+  );
+}
+
 /** The login shell ended without running the command. */
 export function shellRanNothing(name: string, code: number, stdout: Buffer, stderr: Buffer): Unreachable {
   const printed = (stderr.toString().trim() || stdout.toString().trim()).split('\n').slice(-4).join('\n');

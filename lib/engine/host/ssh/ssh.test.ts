@@ -216,13 +216,22 @@ test('ssh is asked once for what all hosts have in common: its usual settings, a
 });
 
 test('a connection that closes on a command is an error: the command may not have run', async () => {
+  let begun = 0;
   const port = await sshServer((client) =>
-    welcome(client).on('session', (accept) => accept().on('exec', () => void client.end())),
+    welcome(client).on('session', (accept) =>
+      accept().on('exec', (begin) => {
+        begun += 1;
+        if (begun > 1) return void client.end();
+        const channel = begin();
+        channel.exit(0);
+        channel.end();
+      }),
+    ),
   );
-  const lost: unknown = await connect('h', reach({ port }), { retries: 0 }).then(
-    (connection) => connection.exec('true').catch((error: unknown) => error),
-    (error: unknown) => error,
-  );
+  const config = await resolveSshConfig('h', '127.0.0.1', { user: 'root', port });
+  const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
+  expect((await transport.run('first', undefined)).code).toBe(0);
+  const lost: unknown = await transport.run('second', undefined).catch((error: unknown) => error);
   expect(lost).toMatchObject({
     message: 'h: the connection was lost: the host closed it',
     hint: 'run again: the next run checks what was done, and does the rest',
