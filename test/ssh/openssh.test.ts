@@ -94,6 +94,37 @@ test('a certificate of the host is trusted by @cert-authority, and by nothing el
   ).toMatch(/^db-1: THE HOST KEY OF .* IS REVOKED/);
 });
 
+test.each([
+  [
+    'expired',
+    ['-n', '127.0.0.1', '-V', '20200101:20200102'],
+    /; if the clock of this machine is right, its authority has to renew it$/,
+  ],
+  [
+    'not yet valid',
+    ['-n', '127.0.0.1', '-V', '20990101:20990102'],
+    /; if the clock of this machine is right, its authority has to renew it$/,
+  ],
+  [
+    'name is not a listed principal',
+    ['-n', 'db-1.example'],
+    /; its authority has to make one for the name 127\.0\.0\.1$/,
+  ],
+])('a certificate of the host that is invalid is named with its reason: %s', async (why, options, advice) => {
+  const [authority, host] = [newKey(), newKey()];
+  certify(authority, host, '-h', ...options);
+  const own = await sshdWith(`HostKey ${host}\nHostCertificate ${host}-cert.pub`);
+  const knownHostsFile = join(temporaryDirectory(), 'known');
+  writeFileSync(knownHostsFile, `@cert-authority * ${publicKey(authority)}\n`);
+  sshConfig('');
+  const refusal = await said(own, { hostKeys: [], knownHostsFile });
+  expect(refusal).toContain(
+    `db-1: the certificate of [127.0.0.1]:${own.port} is not valid, so its key is not trusted\n  ssh of this machine says: Certificate invalid: ${why}\n  nothing was sent to it. The certificate is the file of HostCertificate in its sshd_config; `,
+  );
+  expect(refusal).toMatch(advice);
+  expect(refusal).not.toMatch(/keyscan|host_key/);
+});
+
 test('servers with algorithms that the library lacks: post-quantum key exchange, umac', async () => {
   for (const line of [
     'KexAlgorithms sntrup761x25519-sha512@openssh.com',

@@ -1,7 +1,7 @@
 import { readable } from '../../../text/printable.ts';
 import type { Unreachable } from '../../connection-errors.ts';
 import { notForwarded } from '../hops.ts';
-import { refusedKey } from '../host-key.ts';
+import { invalidCertificate, refusedKey } from '../host-key.ts';
 import type { Hop } from '../link.ts';
 import { explain, NetworkError, type Seen, type SshError } from '../ssh-login.ts';
 import { wordsOfServer } from './server-words.ts';
@@ -143,6 +143,8 @@ function refusedHostKey(hop: Hop, text: string): Unreachable | undefined {
   const [, type = 'a key', fingerprint = ''] =
     /^debug1: Server host (?:key|certificate): (\S+) (SHA256:[^\s,]+)/m.exec(text) ?? [];
   const status = statusIn(text);
+  const [invalid] = /^Certificate invalid: .*$/m.exec(text) ?? [];
+  if (invalid !== undefined && status === 'unknown') return invalidCertificate(hop, readable(invalid));
   return refusedKey(hop, status, { type, fingerprint });
 }
 
