@@ -115,25 +115,29 @@ function exec(
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let printed = '';
+    const stderr: Buffer[] = [];
     let started = false;
     open(line, input, {
       onOpen(channel) {
         timer = setTimeout(() => {
           channel.close();
-          reject(shellNeverStarted(name, startLimit));
+          reject(shellNeverStarted(name, startLimit, Buffer.from(printed, 'latin1'), Buffer.concat(stderr)));
         }, startLimit * 1000);
       },
       onStdout(chunk) {
         watchdog.count(chunk);
         onOutput?.(chunk);
-        if (startMarker === undefined || started) return;
+        if (started) return;
         printed += chunk.toString('latin1');
-        started = printed.includes(startMarker);
+        started = startMarker !== undefined && printed.includes(startMarker);
         if (!started) return;
         clearTimeout(timer);
         onStart();
       },
-      onStderr: watchdog.count,
+      onStderr(chunk) {
+        watchdog.count(chunk);
+        if (!started) stderr.push(chunk);
+      },
     })
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
