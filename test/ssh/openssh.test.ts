@@ -74,6 +74,35 @@ test('a certificate of the user logs in where no plain key does', async () => {
   expect(await said(own, { identityFile: undefined })).toBe('in');
 });
 
+test.each([
+  ['expired', ['-n', 'root', '-V', '20200101Z:20200102Z'], 'expired at 2020-01-02T00:00:00Z'],
+  ['not yet valid', ['-n', 'root', '-V', '20990101Z:20990102Z'], 'is not valid before 2099-01-01T00:00:00Z'],
+  [
+    'of another user',
+    ['-n', 'deploy,ops'],
+    'is for deploy, ops and not for root, unless AuthorizedPrincipalsFile there says otherwise',
+  ],
+  ['of nobody', [], 'is for nobody and not for root, unless AuthorizedPrincipalsFile there says otherwise'],
+])('a certificate of the user that is %s is named', async (_, options, fault) => {
+  const authority = newKey();
+  const own = await sshdWith(`AuthorizedKeysFile none\nTrustedUserCAKeys ${authority}.pub`);
+  sshConfig('IdentityFile none');
+  for (const kind of ['ed25519', 'ecdsa', 'rsa']) {
+    const key = join(temporaryDirectory(), kind);
+    execFileSync('ssh-keygen', ['-q', '-t', kind, '-N', '', '-f', key]);
+    certify(authority, key, ...options);
+    expect(await said(own, { identityFile: key })).toContain(
+      `\n  ${key}-cert.pub ${fault}; add a public key to ~/.ssh/authorized_keys of root there; or its sshd does`,
+    );
+  }
+  // One that is damaged says nothing, and ends nothing.
+  const damaged = newKey();
+  writeFileSync(`${damaged}-cert.pub`, 'ssh-ed25519-cert-v01@openssh.com AAAA');
+  const refusal = await said(own, { identityFile: damaged });
+  expect(refusal).toMatch(/^db-1: root could not log in at 127\.0\.0\.1: no key was accepted /);
+  expect(refusal).not.toMatch(/is for|expired/);
+});
+
 test('a certificate of the host is trusted by @cert-authority, and by nothing else', async () => {
   const authority = newKey();
   const host = newKey();

@@ -233,7 +233,10 @@ export interface Seen {
 }
 
 /** The keys of a login that failed. */
-type Tried = Pick<Credentials, 'tried' | 'unusable'>;
+export interface Tried extends Pick<Credentials, 'tried' | 'unusable'> {
+  /** Why a key that was tried may have been refused. */
+  readonly faults?: readonly string[];
+}
 
 /**
  * Why there is no login.
@@ -338,7 +341,7 @@ function late(name: string, config: SshConfig, seen: Seen, error: SshError, seco
 function loginRefused(
   name: string,
   config: SshConfig,
-  { tried, unusable }: Tried,
+  { tried, unusable, faults = [] }: Tried,
   seen: Seen,
   error: SshError,
 ): Unreachable {
@@ -358,7 +361,7 @@ function loginRefused(
   return new NoKeyAccepted(
     name,
     `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh of this machine says', ofSsh)}`,
-    [...advice, tryByHand(config), ...unusable].join('; '),
+    [...faults, ...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
 }
@@ -377,9 +380,12 @@ function optionWithoutKeys({ settings }: SshConfig): string | undefined {
 function adviceFor(config: SshConfig, offered: readonly string[]): string {
   if (offered.length > 0 && !offered.includes('publickey'))
     return 'allow keys in its sshd_config: PubkeyAuthentication yes';
-  return offered.includes('password') || offered.includes('keyboard-interactive')
-    ? `copy a public key there: ssh-copy-id ${destination(config)}`
-    : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const add =
+    offered.includes('password') || offered.includes('keyboard-interactive')
+      ? `copy a public key there: ssh-copy-id ${destination(config)}`
+      : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const rules = ['AllowUsers', ...(config.user === 'root' ? ['PermitRootLogin'] : []), 'from='];
+  return `${add}; or its sshd does not let ${config.user} in (${rules.join(', ')})`;
 }
 
 /** The last words of a server. */

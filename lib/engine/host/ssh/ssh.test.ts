@@ -79,7 +79,7 @@ test('a refused login shows the tried keys, the methods that the server offers, 
   const there = `-p ${port} root@127.0.0.1`;
   sshConfig('hostname 127.0.0.1', 'identityfile none');
   expect(await refusal({ port, identityFile: first })).toBe(
-    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}); the server offers: publickey, password\n  copy a public key there: ssh-copy-id ${there}; try: ssh -v ${there}`,
+    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}); the server offers: publickey, password\n  copy a public key there: ssh-copy-id ${there}; or its sshd does not let root in (AllowUsers, PermitRootLogin, from=); try: ssh -v ${there}`,
   );
   sshConfig('hostname 127.0.0.1', `identityfile ${second}`);
   offered = ['password'];
@@ -88,7 +88,10 @@ test('a refused login shows the tried keys, the methods that the server offers, 
   );
   offered = ['publickey'];
   expect(await refusal({ port, identityFile: first })).toMatch(
-    /offers: publickey\n {2}add a public key to ~\/\.ssh\/authorized_keys of root there; try: ssh -v/,
+    /offers: publickey\n {2}add a public key to ~\/\.ssh\/authorized_keys of root there; or its sshd does not let root in \(AllowUsers, PermitRootLogin, from=\); try: ssh -v/,
+  );
+  expect(await refusal({ port, identityFile: first, user: 'ops' })).toMatch(
+    /; or its sshd does not let ops in \(AllowUsers, from=\); try: ssh -v/,
   );
 });
 

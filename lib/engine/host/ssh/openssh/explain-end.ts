@@ -3,7 +3,8 @@ import type { Unreachable } from '../../connection-errors.ts';
 import { notForwarded } from '../hops.ts';
 import { invalidCertificate, refusedKey } from '../host-key.ts';
 import type { Hop } from '../link.ts';
-import { explain, NetworkError, type Seen, type SshError } from '../ssh-login.ts';
+import { explain, NetworkError, type Seen, type SshError, type Tried } from '../ssh-login.ts';
+import { certificateFault } from '../user-certificate.ts';
 import { wordsOfServer } from './server-words.ts';
 import { wordsOf } from './words-of.ts';
 
@@ -86,7 +87,11 @@ export function explainEnd(
   const ofSsh = reasons.filter((line) => !ofServer.includes(line));
   const login = loginIn(text, asks);
   if (login?.isRefused)
-    return explained(errorOf('authentication'), { ...login, words: ofServer, ofSsh }, login);
+    return explained(
+      errorOf('authentication'),
+      { ...login, words: ofServer, ofSsh },
+      { ...login, faults: certificateFaults(hop) },
+    );
   if (login ? ofServer.length > 0 : words.length > 0 && reasons.length === 0) {
     const isReason = afterLastMethod(said).some((line) => ofServer.includes(line));
     return explained(errorOf('', 'ECONNRESET'), { offered: [], words: ofServer, isReason });
@@ -122,10 +127,12 @@ function loginIn(text: string, asks: boolean) {
   };
 }
 
-const noKeys: { readonly tried: readonly string[]; readonly unusable: readonly string[] } = {
-  tried: [],
-  unusable: [],
-};
+function certificateFaults({ identityFile, config }: Hop): readonly string[] {
+  const paths = new Set([identityFile ?? [], config.identityFiles].flat());
+  return [...paths].flatMap((path) => certificateFault(path, config.user) ?? []);
+}
+
+const noKeys: Tried = { tried: [], unusable: [] };
 
 const noTerminal =
   'nobody can be asked for a password: there is no terminal, and no program for that (SSH_ASKPASS)';
