@@ -459,7 +459,9 @@ test('an expired account and a closed machine are shown in the words of the serv
   execFileSync('chage', ['-E', '0', user]);
   const own = await sshdWith('UsePAM yes');
   for (const client of [undefined, 'openssh'] as const)
-    expect(await said(own, { user, client })).toMatch(/Your account has expired/);
+    expect(await said(own, { user, client })).toMatch(
+      /\n {2}the server says: Your account has expired; .*\n {2}try: ssh -v -p \d+ rpct\w+@127\.0\.0\.1$/,
+    );
 
   const closed = await startSshd('UsePAM yes', {
     inNamespace: 'mount -t tmpfs none /run && mkdir /run/sshd && echo "back at noon" >/run/nologin',

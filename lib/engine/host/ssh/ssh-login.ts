@@ -143,7 +143,8 @@ function bannerOf(ssh: NodeSSH) {
     onMethod() {
       beforeMethod = messages.length;
     },
-    // The first message is the banner that everybody gets, at the first method.
+    // The first message may be the banner that everybody gets, at the first method: the library does
+    // not say whether the method was answered before it.
     seen: (): Pick<Seen, 'words' | 'isReason'> => ({
       words: messages.flat(),
       isReason: messages.length > Math.max(beforeMethod, 1),
@@ -315,9 +316,7 @@ function endedEarly(name: string, config: SshConfig, seen: Seen, error: SshError
   // It has words in the middle of a login alone.
   if (words.length > 0) {
     const what = `${where} ended the connection during the login${said(seen)}`;
-    return isReason
-      ? new Unreachable(name, what, tryByHand(config), error)
-      : new NetworkError(name, what, undefined, error);
+    return new (isReason ? Unreachable : NetworkError)(name, what, tryByHand(config), error);
   }
   const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
   const hint = greeting.length > 0 ? undefined : guess;
