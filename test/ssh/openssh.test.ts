@@ -190,6 +190,45 @@ test('a key in the format PKCS#8, and with a passphrase that is asked for', asyn
   expect(asked).toEqual([`db-1: Enter passphrase for key '${key}': `]);
 });
 
+test('a key that a passphrase locks is named where nobody can be asked', async () => {
+  installMissing([['/usr/bin/socat', 'socat']]);
+  const own = await sshdWith('');
+  const key = newKey();
+  writeFileSync(`${own.clientKey}.pub`, publicKey(key));
+  execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'pass phrase', '-f', key], { stdio: 'ignore' });
+  const way = 'ProxyCommand socat - TCP:%h:%p';
+  sshConfig(way, `IdentityFile ${key}`);
+  const start = 'start an agent and add it: eval "$(ssh-agent)" && ssh-add';
+  expect(await said(own, { identityFile: undefined })).toBe(
+    `db-1: root could not log in at 127.0.0.1: the server accepts the key ${key}, which is locked with a passphrase\n  ${start} ${key}`,
+  );
+  const agent = `IdentityAgent ${agentWith(newKey())}`;
+  sshConfig(way, `IdentityFile ${key}`, agent);
+  expect(await said(own, { identityFile: undefined })).toMatch(/\n {2}add it to the agent: ssh-add \S+$/);
+
+  const pkcs8 = join(temporaryDirectory(), 'pkcs8');
+  execFileSync(
+    'openssl',
+    [
+      ...['genpkey', '-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'],
+      ...['-aes256', '-pass', 'pass:pass phrase', '-out', pkcs8],
+    ],
+    { stdio: 'ignore' },
+  );
+  chmodSync(pkcs8, 0o600);
+  writeFileSync(`${own.clientKey}.pub`, execFileSync('ssh-keygen', ['-y', '-P', 'pass phrase', '-f', pkcs8]));
+  sshConfig('IdentityFile none');
+  expect(await said(own, { identityFile: pkcs8 })).toBe(
+    `db-1: the key file ${pkcs8} is locked with a passphrase\n  ${start} ${pkcs8}`,
+  );
+  expect(await said(own, { identityFile: pkcs8 }, async () => 'pass phrase')).toBe('in');
+  // Which key of the agent it is, nobody can tell.
+  sshConfig('IdentityFile none', agent);
+  expect(await said(own, { identityFile: pkcs8 })).toContain(
+    `\n  ${pkcs8} is locked with a passphrase: add it to the agent: ssh-add ${pkcs8}; `,
+  );
+});
+
 test('a key on a security token (PKCS#11), whose PIN is asked for', async () => {
   installMissing([['/usr/bin/softhsm2-util', 'softhsm2']]);
   const provider = '/usr/lib/softhsm/libsofthsm2.so';
