@@ -66,7 +66,7 @@ export function dataDisk(
  * Why the databases must not be where the inventory has them: on a temporary disk. Nothing where
  * the inventory accepts that.
  *
- * @param folders of the databases
+ * @param folders with data of the databases, or the one that holds these
  */
 export function whyDatabasesWouldBeLost(
   facts: Host,
@@ -76,7 +76,7 @@ export function whyDatabasesWouldBeLost(
   if (paths.temporary_disk) return undefined;
   const found = dockerDiskOf(facts, docker_root, paths.data);
   const disk = found instanceof Problem ? undefined : found;
-  for (const folder of [paths.data, ...folders]) {
+  for (const folder of folders) {
     const why = locationOf(folder, facts, disk)?.temporary;
     if (why !== undefined) return `${folder} is on a temporary disk: ${why}. ${lost}`;
   }

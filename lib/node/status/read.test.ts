@@ -62,6 +62,9 @@ test.each(['database', 'rpc'])(
       (text) => !text.includes('systemctl is-active --quiet docker.service'),
     );
     expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
+    // Each database may be on a disk of its own.
+    const folders = group === 'database' ? '/data/state-db,/data/pool-db' : '/data/pool-db';
+    expect(stopped.asked.join('\n')).toContain(` disks /,/data,${folders}`);
 
     const running = bareHost('active');
     await readHost(running.reader, host);

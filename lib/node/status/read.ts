@@ -11,6 +11,7 @@ import { temporaryLoginsOn } from '../databases/temporary-login.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
+import { watchedFolders } from '../variables/data-folders.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import {
@@ -110,7 +111,7 @@ export async function readHost(
     hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
-    readDisks(host, ['/', vars.paths.data]),
+    readDisks(host, watchedFolders(groups, vars)),
     missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
