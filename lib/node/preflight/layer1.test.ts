@@ -43,11 +43,12 @@ const away = 'http://127.0.0.1:1/KEY-8';
 /** One address is `l1_rpc_url`. */
 async function contextWith(urls: readonly string[], group: 'database' | 'rpc' = 'database') {
   const [first, ...others] = urls;
+  if (others.length === 0) return contextOf({ group, network: { l1_rpc_url: first } });
   return contextOf({
     group,
     changes: [
-      [['vars', 'network', 'l1_rpc_url'], others.length === 0 ? first : undefined],
-      [['vars', 'network', 'l1_rpc_urls'], others.length === 0 ? undefined : urls],
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [['vars', 'network', 'l1_rpc_urls'], urls],
     ],
   });
 }

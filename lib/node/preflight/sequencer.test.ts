@@ -35,8 +35,7 @@ async function sequencer(batches: object): Promise<string> {
 async function judged(batches: object, group: 'database' | 'rpc' = 'database', isDeployed = false) {
   asked.length = 0;
   const url = await sequencer(batches);
-  const changes = [[['vars', 'network', 'trusted_sequencer_url'], url]] as const;
-  const resource = sequencerAnswers(await contextOf({ group, changes }));
+  const resource = sequencerAnswers(await contextOf({ group, network: { trusted_sequencer_url: url } }));
   const verdict = await resource.check(
     localHost('', {
       container: async () => (isDeployed ? runningContainer : undefined),
