@@ -20,17 +20,11 @@ afterEach(() => rmSync(data, { recursive: true, force: true }));
 async function conditionOn(name: string) {
   const context = await contextOf({
     changes: [
-      [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41' } }],
+      [['groups', 'backup'], { 'backup-1': { address: '172.30.77.41', vars: { paths: { data } } } }],
       [['vars', 'backup'], { password: 'env:BACKUP_PASSWORD' }],
     ],
   });
-  // No inventory may have its data below /tmp.
-  const hosts = context.hosts.map((host) =>
-    host.name === 'backup-1'
-      ? { ...host, vars: { ...host.vars, paths: { ...host.vars.paths, data } } }
-      : host,
-  );
-  const { everyHost } = withOwnRepository({ ...context, hosts }, resource);
+  const { everyHost } = withOwnRepository(context, resource);
   return everyHost?.check(localHost('', { name }), [], alone);
 }
 

@@ -1,12 +1,13 @@
 import { isLoopback, notOneHost, usualAddress } from '../../engine/inventory/address.ts';
+import type { LoadedInventory } from '../../engine/inventory/load.ts';
+import { Problem } from '../../engine/problem/problem.ts';
 import type { Fault } from '../variables/fault.ts';
 import { serviceNames } from '../variables/services.ts';
 import type { RawVariables } from '../variables/variables.ts';
 
 /**
- * Faults in where the trusted sequencer and layer 1 are. The node asks them from a container, for
- * which loopback is the container itself. Several addresses of layer 1 are asked by the HAProxy of
- * the Database+Sync server, which may reach a provider on the same server by loopback.
+ * Faults in where the trusted sequencer and layer 1 are. The node asks them from a container; of
+ * several addresses of layer 1 it is the HAProxy of the Database+Sync server that asks.
  */
 export function chainAddressFaults({ network }: Pick<RawVariables, 'network'>): Fault[] {
   const { trusted_sequencer_url, l1_rpc_url, l1_rpc_urls = [] } = network;
@@ -21,19 +22,35 @@ export function chainAddressFaults({ network }: Pick<RawVariables, 'network'>): 
   return [...ofNode, ...ofHaproxy];
 }
 
+/**
+ * Warnings for a chain at loopback, which is the container itself where the node asks. HAProxy asks
+ * several addresses of layer 1 from the server: loopback reaches a provider there.
+ */
+export function chainsAtLoopback({ hosts, placeOf }: LoadedInventory<RawVariables>): Problem[] {
+  return hosts.flatMap(({ name, vars: { network } }) => {
+    const { trusted_sequencer_url, l1_rpc_url } = network;
+    return Object.entries({ trusted_sequencer_url, l1_rpc_url }).flatMap(([key, url]) => {
+      const host = hostOf(url);
+      if (!isLoopback(host)) return [];
+      const what = `network.${key} is at ${host}, which is the container itself where the node asks it`;
+      return [new Problem(what, { where: placeOf(name, ['network', key]), hint })];
+    });
+  });
+}
+
+const hint = 'name the address at which the containers of this server reach the other server';
+
 /** Every spelling becomes the usual one, as programs read `0x7f000001`. Other rules refuse what is no address. */
 function hostOf(url = ''): string {
   return URL.canParse(url) ? usualAddress(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) : '';
 }
 
 function isOwn(host: string): string | undefined {
-  if (isLoopback(host)) return 'which is the container itself where the node asks it';
   if (!(serviceNames as readonly string[]).includes(host)) return undefined;
   return 'a container of this deployment: the node follows another';
 }
 
 function fault(path: readonly string[], host: string, is: string | undefined): Fault[] {
   if (is === undefined) return [];
-  const hint = 'name the address at which the containers of this server reach the other server';
   return [{ path, what: `${path.join('.')} is at ${host}, ${is}`, hint }];
 }

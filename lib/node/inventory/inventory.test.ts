@@ -473,22 +473,6 @@ test.each<[string, Changes, string | RegExp]>([
       ],
     ),
   ),
-  ...(
-    [
-      ['l1_rpc_url', 'http://127.0.0.1:8545', '127.0.0.1'],
-      ['l1_rpc_url', 'http://0x7f000001:8545', '127.0.0.1'],
-      ['l1_rpc_url', 'http://[::1]:8545', '::1'],
-      ['l1_rpc_url', 'http://[::ffff:127.0.0.1]:8545', '127.0.0.1'],
-      ['l1_rpc_url', 'http://localhost:8545', 'localhost'],
-      ['trusted_sequencer_url', 'http://LocalHost.:8123', 'localhost'],
-    ] as const
-  ).map(([key, url, host]): [string, Changes, RegExp] => [
-    `an address that is the container itself: ${key} ${url}`,
-    [[['vars', 'network', key], url]],
-    new RegExp(
-      `^lab\\.yaml:\\d+:\\d+: network\\.${key} is at ${host}, which is the container itself where the node asks it\\n  name the address at which the containers of this server reach the other server$`,
-    ),
-  ]),
   [
     'a sequencer at the address of every interface',
     [[['vars', 'network', 'trusted_sequencer_url'], 'http://0.0.0.0:8123']],

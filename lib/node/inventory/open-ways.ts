@@ -30,6 +30,11 @@ export function openWays({ hosts, placeOf }: LoadedInventory<RawVariables>): Pro
       ({ path, what, hint }) => new Problem(what, { where: placeOf(host.name, path), hint }),
     ),
   );
+  return eachOnce(warnings);
+}
+
+/** Without those that another host has in the same words at the same place. */
+export function eachOnce(warnings: readonly Problem[]): Problem[] {
   const placed = ({ where, message }: Problem) => JSON.stringify([where, message]);
   return [...new Map(warnings.map((each) => [placed(each), each])).values()];
 }

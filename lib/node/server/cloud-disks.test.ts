@@ -216,6 +216,19 @@ describe('a disk for each database', () => {
     );
   });
 
+  test.each(['/tmp', '/run', '/var/tmp'])('is refused below %s', async (emptied) => {
+    const facts = factsOf('rented-mirrored');
+    const of = async (paths: object) =>
+      refusal(
+        await preflight.resources(await contextOf({ facts, changes: [[['vars', 'paths'], paths]] })),
+        'the databases are on a disk that keeps them',
+      );
+    expect((await of({ data: `${emptied}/rpc` }))[0]).toBe(
+      `the databases are on a disk that keeps them: ${emptied}/rpc is below ${emptied}, which the system empties: databases there are lost`,
+    );
+    expect(await of({ data: `${emptied}/rpc`, temporary_disk: true })).toEqual(met);
+  });
+
   test('is refused where a link leads to a temporary one', async () => {
     const facts = factsOf('azure-cloud-init');
     const resources = await preflight.resources(await contextOf({ facts }));

@@ -32,7 +32,7 @@ export const sound: Facts = {
 /** Differences from the lab's deployment on sound hosts. */
 export interface Given {
   readonly changes?: Changes;
-  /** What no inventory may have: a chain that the test itself serves on this machine. */
+  /** A chain that the test itself serves on this machine, of which the inventory would warn. */
   readonly network?: Partial<Variables['network']>;
   readonly facts?: Partial<Facts>;
   readonly group?: 'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup';

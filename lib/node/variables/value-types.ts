@@ -191,12 +191,10 @@ export const folder = absolutePath.refine(
  */
 const isNotOwn = (path: string) => isSystemFolder(path) || /^\/(usr|var)\/\w+$/.test(path);
 
-/** Memory, folders that a boot empties, and those from which systemd-tmpfiles takes old files. */
-const isEmptied = (path: string) => /^(\/var)?\/(run|tmp)\//.test(path);
-
-export const ownFolder = folder
-  .refine((path) => !isNotOwn(path), 'must be a folder of its own, not one of the system')
-  .refine((path) => !isEmptied(path), 'must not be below /run, /tmp or /var/tmp: the system empties these');
+export const ownFolder = folder.refine(
+  (path) => !isNotOwn(path),
+  'must be a folder of its own, not one of the system',
+);
 
 export const ipNetworks = z.array(
   z
