@@ -28,12 +28,11 @@ const deployments = [
 const longest: Readonly<Record<string, number>> = {
   'kinds/recovery': 550,
   'kinds/rotation': 360,
-  'faults/shell-injection': 300,
+  'faults/shell-injection': 200,
   'kinds/packet-filter': 230,
   'kinds/download-ranges': 210,
   'faults/rewind': 200,
   'kinds/packages': 190,
-  'faults/physical-snapshot': 180,
   'faults/killed-engine': 140,
   'faults/storage': 140,
   'kinds/rewind': 120,
@@ -88,8 +87,8 @@ const programs = [
   'lib/node/snapshot/restore-tool.test.ts',
 ];
 
-/** It backs up a real PostgreSQL for each fault: a quarter of an hour. */
-const longParts = 'test/faults/backup-copy.test.ts';
+/** They back up or copy a real PostgreSQL for each fault: a quarter of an hour, and four minutes. */
+const longParts = ['test/faults/backup-copy.test.ts', 'test/faults/physical-snapshot.test.ts'];
 
 export default defineConfig({
   test: {
@@ -140,7 +139,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/{faults,kinds}/**/*.test.ts'],
-          exclude: ['test/faults/long/**', longParts],
+          exclude: ['test/faults/long/**', ...longParts],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -161,7 +160,7 @@ export default defineConfig({
       {
         test: {
           name: 'faults',
-          include: ['test/faults/long/**/*.test.ts', longParts, ...longDeployments],
+          include: ['test/faults/long/**/*.test.ts', ...longParts, ...longDeployments],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

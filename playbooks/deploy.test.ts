@@ -24,8 +24,8 @@ vars:
   network:
     kind: test
     chain_id: 55555
-    trusted_sequencer_url: http://127.0.0.1:9
-    l1_rpc_url: http://127.0.0.1:9
+    trusted_sequencer_url: http://192.0.2.9:9
+    l1_rpc_url: http://192.0.2.9:9
     genesis: { url: 'http://127.0.0.1:9/genesis.json', sha256: '${zeros}' }
   images: { node: 'node:v3.1.0', prover: 'prover:v6.0.2' }
   credentials:

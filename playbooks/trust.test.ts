@@ -79,7 +79,7 @@ function text(reference = `cmd:touch ${mark}; echo Passw0rd-of-a-test`): string 
     database: '127.0.0.1',
     rpc: '127.0.0.2',
     password: 'password',
-    url: 'http://127.0.0.1:9/x',
+    url: 'http://no-such-host.invalid:9/x',
   };
   const filled = filledInventory(readFileSync(join(root, 'inventory/testnet.yaml'), 'utf8'), answers);
   return filled.replaceAll('file:password', `'${reference}'`).replace('# ssh:', 'ssh: { port: 9 }\n# ssh:');

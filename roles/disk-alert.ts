@@ -7,6 +7,7 @@ import { schedule } from '../lib/engine/resource/system/schedule.ts';
 import { diskAlertSettings, diskAlertState } from '../lib/node/server/disk-alert.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 import { product } from '../lib/node/server/product.ts';
+import { watchedFolders } from '../lib/node/variables/data-folders.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
 
 const script = readFileSync(new URL('../templates/host/disk-alert.sh', import.meta.url));
@@ -17,14 +18,14 @@ const settings = `/etc/${product}/disk-alert.conf`;
  * A message when a disk with data fills up, and one when it has room again (spec part 1, operating
  * rules).
  */
-export default role<Variables>('disk-alert', ({ vars, facts }) => {
+export default role<Variables>('disk-alert', ({ host, vars, facts }) => {
   const { root } = dockerDisk(facts, vars.docker_root, vars.paths.data);
   return [
     directory(dirname(program)),
     directory(dirname(settings)),
     directory(diskAlertState),
     file(program).content(script).mode(0o755),
-    file(settings).content(diskAlertSettings(['/', vars.paths.data, root], vars.disk_alert)),
+    file(settings).content(diskAlertSettings([...watchedFolders(host.groups, vars), root], vars.disk_alert)),
     schedule(`${product}-disk-alert`, {
       every: vars.disk_alert.every_seconds,
       command: `${program} ${settings}`,

@@ -24,6 +24,15 @@ case $(docker info --format '{{.SecurityOptions}}' 2>/dev/null) in
     "no deployment works with that: the first check of a deploy says what to do" ;;
 esac
 
+# btrfs and zfs have each layer in a file system of its own: a copy of the folder has none of them. An engine that gives no answer has a
+# driver that nobody can know here.
+driver=$(docker info --format '{{.Driver}}' 2>/dev/null)
+case $driver in
+  overlay* | fuse-overlayfs | vfs | '') ;;
+  *) refuse "Docker keeps its images and containers by its storage driver $driver, and a copy of $from would hold none of their files" \
+    "leave its data on the disk of $from (docker_root: { disk: … }), or write \"storage-driver\": \"overlay2\" into /etc/docker/daemon.json and restart Docker: it begins without its images and containers, whose files stay in $from" ;;
+esac
+
 place=$to
 [ ! -L "$to" ] || refuse "$to, which is to hold the data of docker, is a link" "put a folder in its place, or nothing"
 while [ ! -e "$place" ]; do place=$(dirname "$place"); done

@@ -103,10 +103,10 @@ describe('Metrics and alerts', () => {
     const wanted = new Set(
       [...rules.map(({ expr }) => expr), ...panels.map(([, , expr]) => expr)].flatMap(metricsIn),
     );
-    // This lab has no backup, no replica and one provider of layer 1: test/deploy/backup.test.ts,
-    // replica.test.ts and test/gateway/layer1 have them.
+    // This lab has no gateway, no backup, no replica and one provider of layer 1: test/gateway,
+    // test/deploy/backup.test.ts, replica.test.ts and test/gateway/layer1 have them.
     for (const name of wanted)
-      if (/^rpc_node_(backup|replica|layer1_provider)/.test(name)) wanted.delete(name);
+      if (/^rpc_node_(gateway|objective|backup|replica|layer1_provider)/.test(name)) wanted.delete(name);
     expect(wanted.size).toBeGreaterThan(40);
     await untilNone('every metric exists', 60, async () => {
       const there = new Set(

@@ -4,9 +4,6 @@ import { join } from 'node:path';
 import { type Ended, runPlaybook } from '../deploy/playbook.ts';
 import type { LightHost } from './light-host.ts';
 
-/** An address without a listener. */
-const nowhere = 'http://127.0.0.1:9';
-
 /**
  * The result of the real deploy on a light host in check mode, which reports beforehand what
  * prevents a deployment.
@@ -33,7 +30,9 @@ export async function checkDeployment({ address, hostKey, clientKey }: LightHost
 }
 
 /** Nothing outside answers: the expected cause has to be among the findings. */
-function inventoryOf(rpc: object): string {
+function inventoryOf(rpc: Readonly<Record<'address' | 'host_key' | 'identity_file', string>>): string {
+  // Without a listener.
+  const nowhere = `http://${rpc.address}:9`;
   const credentials = (store: string) => ({
     user: `${store}_user`,
     database: `${store}_db`,

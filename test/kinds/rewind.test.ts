@@ -85,12 +85,12 @@ function host() {
 /** @param snapshot a physical one that the inventory names */
 async function rewind(to?: string, snapshot?: PhysicalSnapshot) {
   const context = await contextOf({
-    changes: [
-      [['vars', 'network', 'trusted_sequencer_url'], sequencer.url],
-      [['vars', 'network', 'l2_chain_id'], 686_868],
-      [['vars', 'network', 'l1_rpc_url'], layer1.url],
-      [['vars', 'network', 'chain_id'], 202_401],
-    ],
+    network: {
+      trusted_sequencer_url: sequencer.url,
+      l2_chain_id: 686_868,
+      l1_rpc_url: layer1.url,
+      chain_id: 202_401,
+    },
   });
   const given = to === undefined ? {} : { to };
   const { vars } = context;

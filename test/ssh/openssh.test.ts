@@ -74,6 +74,35 @@ test('a certificate of the user logs in where no plain key does', async () => {
   expect(await said(own, { identityFile: undefined })).toBe('in');
 });
 
+test.each([
+  ['expired', ['-n', 'root', '-V', '20200101Z:20200102Z'], 'expired at 2020-01-02T00:00:00Z'],
+  ['not yet valid', ['-n', 'root', '-V', '20990101Z:20990102Z'], 'is not valid before 2099-01-01T00:00:00Z'],
+  [
+    'of another user',
+    ['-n', 'deploy,ops'],
+    'is for deploy, ops and not for root, unless AuthorizedPrincipalsFile there says otherwise',
+  ],
+  ['of nobody', [], 'is for nobody and not for root, unless AuthorizedPrincipalsFile there says otherwise'],
+])('a certificate of the user that is %s is named', async (_, options, fault) => {
+  const authority = newKey();
+  const own = await sshdWith(`AuthorizedKeysFile none\nTrustedUserCAKeys ${authority}.pub`);
+  sshConfig('IdentityFile none');
+  for (const kind of ['ed25519', 'ecdsa', 'rsa']) {
+    const key = join(temporaryDirectory(), kind);
+    execFileSync('ssh-keygen', ['-q', '-t', kind, '-N', '', '-f', key]);
+    certify(authority, key, ...options);
+    expect(await said(own, { identityFile: key })).toContain(
+      `\n  ${key}-cert.pub ${fault}; add a public key to ~/.ssh/authorized_keys of root there; or its sshd does`,
+    );
+  }
+  // One that is damaged says nothing, and ends nothing.
+  const damaged = newKey();
+  writeFileSync(`${damaged}-cert.pub`, 'ssh-ed25519-cert-v01@openssh.com AAAA');
+  const refusal = await said(own, { identityFile: damaged });
+  expect(refusal).toMatch(/^db-1: root could not log in at 127\.0\.0\.1: no key was accepted /);
+  expect(refusal).not.toMatch(/is for|expired/);
+});
+
 test('a certificate of the host is trusted by @cert-authority, and by nothing else', async () => {
   const authority = newKey();
   const host = newKey();
@@ -92,6 +121,37 @@ test('a certificate of the host is trusted by @cert-authority, and by nothing el
   expect(
     await said(own, known(`@cert-authority * ${publicKey(authority)}\n@revoked * ${publicKey(authority)}\n`)),
   ).toMatch(/^db-1: THE HOST KEY OF .* IS REVOKED/);
+});
+
+test.each([
+  [
+    'expired',
+    ['-n', '127.0.0.1', '-V', '20200101:20200102'],
+    /; if the clock of this machine is right, its authority has to renew it$/,
+  ],
+  [
+    'not yet valid',
+    ['-n', '127.0.0.1', '-V', '20990101:20990102'],
+    /; if the clock of this machine is right, its authority has to renew it$/,
+  ],
+  [
+    'name is not a listed principal',
+    ['-n', 'db-1.example'],
+    /; its authority has to make one for the name 127\.0\.0\.1$/,
+  ],
+])('a certificate of the host that is invalid is named with its reason: %s', async (why, options, advice) => {
+  const [authority, host] = [newKey(), newKey()];
+  certify(authority, host, '-h', ...options);
+  const own = await sshdWith(`HostKey ${host}\nHostCertificate ${host}-cert.pub`);
+  const knownHostsFile = join(temporaryDirectory(), 'known');
+  writeFileSync(knownHostsFile, `@cert-authority * ${publicKey(authority)}\n`);
+  sshConfig('');
+  const refusal = await said(own, { hostKeys: [], knownHostsFile });
+  expect(refusal).toContain(
+    `db-1: the certificate of [127.0.0.1]:${own.port} is not valid, so its key is not trusted\n  ssh of this machine says: Certificate invalid: ${why}\n  nothing was sent to it. The certificate is the file of HostCertificate in its sshd_config; `,
+  );
+  expect(refusal).toMatch(advice);
+  expect(refusal).not.toMatch(/keyscan|host_key/);
 });
 
 test('servers with algorithms that the library lacks: post-quantum key exchange, umac', async () => {
@@ -128,6 +188,45 @@ test('a key in the format PKCS#8, and with a passphrase that is asked for', asyn
   };
   expect(await said(own, { identityFile: key, client: 'openssh' }, ask)).toBe('in');
   expect(asked).toEqual([`db-1: Enter passphrase for key '${key}': `]);
+});
+
+test('a key that a passphrase locks is named where nobody can be asked', async () => {
+  installMissing([['/usr/bin/socat', 'socat']]);
+  const own = await sshdWith('');
+  const key = newKey();
+  writeFileSync(`${own.clientKey}.pub`, publicKey(key));
+  execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'pass phrase', '-f', key], { stdio: 'ignore' });
+  const way = 'ProxyCommand socat - TCP:%h:%p';
+  sshConfig(way, `IdentityFile ${key}`);
+  const start = 'start an agent and add it: eval "$(ssh-agent)" && ssh-add';
+  expect(await said(own, { identityFile: undefined })).toBe(
+    `db-1: root could not log in at 127.0.0.1: the server accepts the key ${key}, which is locked with a passphrase\n  ${start} ${key}`,
+  );
+  const agent = `IdentityAgent ${agentWith(newKey())}`;
+  sshConfig(way, `IdentityFile ${key}`, agent);
+  expect(await said(own, { identityFile: undefined })).toMatch(/\n {2}add it to the agent: ssh-add \S+$/);
+
+  const pkcs8 = join(temporaryDirectory(), 'pkcs8');
+  execFileSync(
+    'openssl',
+    [
+      ...['genpkey', '-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'],
+      ...['-aes256', '-pass', 'pass:pass phrase', '-out', pkcs8],
+    ],
+    { stdio: 'ignore' },
+  );
+  chmodSync(pkcs8, 0o600);
+  writeFileSync(`${own.clientKey}.pub`, execFileSync('ssh-keygen', ['-y', '-P', 'pass phrase', '-f', pkcs8]));
+  sshConfig('IdentityFile none');
+  expect(await said(own, { identityFile: pkcs8 })).toBe(
+    `db-1: the key file ${pkcs8} is locked with a passphrase\n  ${start} ${pkcs8}`,
+  );
+  expect(await said(own, { identityFile: pkcs8 }, async () => 'pass phrase')).toBe('in');
+  // Which key of the agent it is, nobody can tell.
+  sshConfig('IdentityFile none', agent);
+  expect(await said(own, { identityFile: pkcs8 })).toContain(
+    `\n  ${pkcs8} is locked with a passphrase: add it to the agent: ssh-add ${pkcs8}; `,
+  );
 });
 
 test('a key on a security token (PKCS#11), whose PIN is asked for', async () => {
@@ -399,7 +498,9 @@ test('an expired account and a closed machine are shown in the words of the serv
   execFileSync('chage', ['-E', '0', user]);
   const own = await sshdWith('UsePAM yes');
   for (const client of [undefined, 'openssh'] as const)
-    expect(await said(own, { user, client })).toMatch(/Your account has expired/);
+    expect(await said(own, { user, client })).toMatch(
+      /\n {2}the server says: Your account has expired; .*\n {2}try: ssh -v -p \d+ rpct\w+@127\.0\.0\.1$/,
+    );
 
   const closed = await startSshd('UsePAM yes', {
     inNamespace: 'mount -t tmpfs none /run && mkdir /run/sshd && echo "back at noon" >/run/nologin',

@@ -220,6 +220,23 @@ describe.each([
     }
   });
 
+  test('a host that closes the connection after the login has begun nothing', async () => {
+    const own = await startSshd('PermitRootLogin forced-commands-only');
+    try {
+      const connection = await open({ port: own.port, hostKeys: [own.hostKey], identityFile: own.clientKey });
+      const refused: unknown = await connection.exec('true').catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(Unreachable);
+      expect(refused).toMatchObject({
+        message: expect.stringMatching(
+          /^db-1: the host accepts the login, and the connection ended before the first command began: \w/,
+        ),
+        hint: 'run again. If it ends so each time, its sshd may let this account in for forced commands alone (PermitRootLogin forced-commands-only); the log of its sshd has the reason',
+      });
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('reads of one tick are one exec, of any type', async () => {
     const connection = await open();
     const reader = createReader(connection, 'db-1');
@@ -288,6 +305,7 @@ describe.each([
     writeFileSync(path, 'old');
     try {
       const connection = await open({ port: proxy.port });
+      await connection.exec('true');
       const writing = makeSteps(hostOver(connection), {
         ...write(path, randomBytes(40_000_000)),
         secret: true,

@@ -34,8 +34,12 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
     file = openOwn(path);
     const found = fstatSync(file);
     if (!found.isFile()) throw new PrivateFileFault('is not a file');
-    const tooOpen = modeFault(path, found, 'a secret');
-    if (tooOpen) throw tooOpen;
+    const mode = openMode(found);
+    if (mode !== undefined)
+      throw new PrivateFileFault(
+        `has mode ${mode}; a secret must be 0600 or stricter`,
+        `chmod 600 ${shellWord(path)}`,
+      );
     if (found.size > most) throw new PrivateFileFault(`is ${found.size} bytes long, too long for a secret`);
     return readFileSync(file, 'utf8');
   } catch (error) {
@@ -46,15 +50,9 @@ export async function readPrivateFile(path: string, most: number): Promise<strin
   }
 }
 
-/** Why a file that others may read cannot hold this. */
-function modeFault(path: string, found: Stats, held: string): PrivateFileFault | undefined {
-  const mode = found.mode & 0o777;
-  if ((mode & 0o077) === 0) return undefined;
-  const octal = mode.toString(8).padStart(3, '0');
-  return new PrivateFileFault(
-    `has mode 0${octal}; ${held} must be 0600 or stricter`,
-    `chmod 600 ${shellWord(path)}`,
-  );
+/** The mode of a file that others may read, as chmod takes it. */
+function openMode({ mode }: Stats): string | undefined {
+  return (mode & 0o077) === 0 ? undefined : (mode & 0o777).toString(8).padStart(4, '0');
 }
 
 /**
@@ -68,7 +66,12 @@ function modeFault(path: string, found: Stats, held: string): PrivateFileFault |
 export function keyModeFault(path: string, text: string): PrivateFileFault | undefined {
   if (!/^-----BEGIN [A-Z ]*PRIVATE KEY-----$|^PuTTY-User-Key-File-/m.test(text)) return undefined;
   const found = statSync(path);
-  return found.uid === process.getuid?.() ? modeFault(path, found, 'a private key') : undefined;
+  const mode = found.uid === process.getuid?.() ? openMode(found) : undefined;
+  if (mode === undefined) return undefined;
+  return new PrivateFileFault(
+    `has mode ${mode}; a private key must be 0600 or stricter`,
+    `chmod 600 ${shellWord(path)}`,
+  );
 }
 
 /**

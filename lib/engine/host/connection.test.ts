@@ -103,3 +103,18 @@ test('a login shell that runs nothing is a failure', async () => {
   await expect(here.exec('true')).rejects.toThrow(Unreachable);
   await expect(here.exec('true')).rejects.toThrow(/db-1: .*not available/);
 });
+
+test('a host without base64 is told what to install', async () => {
+  const here = createConnection(
+    'db-1',
+    {
+      run: async () => ({ code: 127, stdout: Buffer.alloc(0), stderr: Buffer.from('base64 is not found\n') }),
+      async close() {},
+    },
+    { prefix: '', password: undefined },
+  );
+  await expect(here.exec('true')).rejects.toMatchObject({
+    message: 'db-1: the login shell did not run a command (it ended with 127): base64 is not found',
+    hint: 'install base64 there (coreutils)',
+  });
+});

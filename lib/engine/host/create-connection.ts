@@ -33,7 +33,8 @@ export interface Connection {
    * Runs a script for POSIX sh, in `/`, with LC_ALL=C and the system directories in PATH.
    *
    * @param script travels on standard input, in front of `stdin`, so no process list shows it
-   * @throws ConnectionLost when the connection ends before the script does
+   * @throws ConnectionLost when the connection ends before the script does; Unreachable when it ends
+   * before the first script begins
    */
   exec(script: string, options?: ExecOptions): Promise<ExecResult>;
   close(): Promise<void>;

@@ -75,6 +75,34 @@ test('a secret that is an address is masked as a program has read it, and what i
   expect(redact('database zkevm_prover of db-1')).toBe('database zkevm_prover of db-1');
 });
 
+test.each([
+  // A provider of layer 1, of a key in the path.
+  [
+    'https://l1.example/v3/abcdef0123456789abcdef0123456789?x=1',
+    'key abcdef0123456789abcdef0123456789 is over its limit',
+    'key [secret] is over its limit',
+  ],
+  [
+    'https://l1.example/v3/abcdef0123456789abcdef0123456789?x=1',
+    'GET /v3/other: v3 has no x=1',
+    'GET /v3/other: v3 has no x=1',
+  ],
+  // Slack, of a webhook.
+  [
+    'https://hooks.slack.example/services/T0A1B2C3D/B4E5F6G7H/q1W2e3R4t5Y6u7I8o9P0aSdF',
+    'no_team T0A1B2C3D/B4E5F6G7H/q1W2e3R4t5Y6u7I8o9P0aSdF',
+    'no_team [secret]',
+  ],
+  [
+    'https://hooks.slack.example/services/T0A1B2C3D/B4E5F6G7H/q1W2e3R4t5Y6u7I8o9P0aSdF',
+    'invalid_token q1W2e3R4t5Y6u7I8o9P0aSdF of services',
+    'invalid_token [secret] of services',
+  ],
+])('of the secret %s the parts that say much are masked: %s', (address, text, masked) => {
+  new Secret(address);
+  expect(redact(text)).toBe(masked);
+});
+
 test.each(['', 'u', 'us', 'use'])('a secret is masked within base64, after "%s"', (before) => {
   const text = Buffer.from(`${before}${value}:more`).toString('base64');
   const shown = redact(text);

@@ -53,9 +53,12 @@ const leastOfBase64 = 6;
 /** The lengths at which programs break lines of base64. */
 const linesOfBase64 = [64, 76];
 
-/** A shorter path of an address is in many texts, and so is a shorter value in its query. Characters. */
+/**
+ * A shorter path of an address is in many texts, and so is a shorter name in its path, such as
+ * `v3`, or value in its query. Characters.
+ */
 const leastOfPath = 12;
-const leastOfQuery = 16;
+const leastOfPart = 16;
 
 /**
  * What programs show of an address: the address as a program has read it, and what is asked of its
@@ -67,10 +70,18 @@ function addressForms(value: string): string[] {
   const login = password === '' ? [] : [password, `${username}:${password}`];
   // The path of a database is its name.
   if (!/^(https?|wss?):$/.test(protocol)) return [href, ...login];
-  const path = pathname.length >= leastOfPath ? [pathname, pathname.slice(1)] : [];
+  const names = pathname.split('/');
+  // A provider shows the path from any of its names on.
+  const paths = names.slice(0, -1).map((_, at) => names.slice(at).join('/'));
   const query = search === '' ? [] : [pathname + search, search];
-  const values = [...searchParams.values()].filter(({ length }) => length >= leastOfQuery);
-  return [href, ...login, ...path, ...query, ...values];
+  const parts = [...names, ...searchParams.values()];
+  return [
+    href,
+    ...login,
+    ...[...paths, pathname.slice(1)].filter(({ length }) => length >= leastOfPath),
+    ...query,
+    ...parts.filter(({ length }) => length >= leastOfPart),
+  ];
 }
 
 /** Escapes of JSON that some programs write and others do not: those of Go, and all but ASCII. */

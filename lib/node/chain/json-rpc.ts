@@ -13,6 +13,9 @@ export const longestAnswer = 4 * 1024 * 1024;
  */
 export const patience = 12;
 
+/** The JSON-RPC error of a method that is not served. */
+export const methodNotFound = -32601;
+
 /** The id of every request, which a valid answer repeats. */
 const requestId = 1;
 

@@ -43,7 +43,7 @@ async function check({ newest = '', older = '', here = layer1 }, of = layer1HasO
   layer1 = here;
   const script = `#!/bin/sh\ncase "$*" in *-F\\ *state.block*'- 64'*) printf '%s' '${older}' ;; *) printf '%s' '${newest}' ;; esac\n`;
   writeFileSync(join(folder, 'docker'), script, { mode: 0o755 });
-  const { vars } = await contextOf({ changes: [[['vars', 'network', 'l1_rpc_url'], url]] });
+  const { vars } = await contextOf({ network: { l1_rpc_url: url } });
   return of(vars).check(localHost(folder));
 }
 
@@ -78,7 +78,7 @@ test('a reorganization of the last blocks, and a layer 1 that lags behind, are a
 
 test('a database or a layer 1 that does not answer is reported', async () => {
   const { vars } = await contextOf({
-    changes: [[['vars', 'network', 'l1_rpc_url'], 'http://127.0.0.1:1/key']],
+    network: { l1_rpc_url: 'http://127.0.0.1:1/key' },
   });
   writeFileSync(join(folder, 'docker'), '#!/bin/sh\necho 0xab 100\n', { mode: 0o755 });
   const verdict = await layer1HasOurBlocks(vars).check(localHost(folder));

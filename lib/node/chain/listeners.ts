@@ -1,14 +1,11 @@
 import { askHttp } from '../../engine/resource/network/http.ts';
 import type { Resource } from '../../engine/resource/resource.ts';
 import { type Attempts, answers } from './installation-check.ts';
-import { jsonRpc } from './json-rpc.ts';
+import { jsonRpc, methodNotFound } from './json-rpc.ts';
 import { askWebSocket } from './web-socket.ts';
 
 /** A listener on the same host answers quickly. Seconds. */
 const limit = 5;
-
-/** The JSON-RPC error of a method that is not served. */
-const methodNotFound = -32601;
 
 /**
  * A cheap method of each namespace. The block of the last one does not exist, so nothing is

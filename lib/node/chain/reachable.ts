@@ -3,7 +3,7 @@ import { askHttp, shownAddress } from '../../engine/resource/network/http.ts';
 import { drift, ok, type Verdict } from '../../engine/resource/resource.ts';
 import { excerpt } from '../../engine/secret/secret.ts';
 import type { Answer } from './chain.ts';
-import { jsonRpcRequest, longestAnswer, quantity, readAnswer } from './json-rpc.ts';
+import { jsonRpcRequest, longestAnswer, patience, quantity, readAnswer } from './json-rpc.ts';
 
 /**
  * An address that answers at all does so quickly, and a dead one must not hold up the rest.
@@ -56,6 +56,8 @@ export async function askChainId(host: Reader, url: string): Promise<ChainId> {
     json: jsonRpcRequest('eth_chainId'),
     length: longestAnswer,
     seconds: answerLimit,
+    // Other questions of the same check go to the same server at the same time.
+    patience,
   });
   if (!answer.answered) return { ok: false, error: `${shown} does not answer: ${answer.why}` };
   if (answer.status === undefined) return { ok: true, value: undefined };

@@ -13,6 +13,7 @@ import { groups } from '../variables/groups.ts';
 import { choosesLayer1 } from '../variables/layer1.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
+import { chainAddressFaults } from './chain-addresses.ts';
 import { connectionFaults } from './connections.ts';
 import { containerSubnetFaults } from './container-subnet.ts';
 import { gatewayFaults, gatewayPorts } from './gateway.ts';
@@ -203,6 +204,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
     ...signatureFaults(host.vars),
+    ...chainAddressFaults(host.vars),
     ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];

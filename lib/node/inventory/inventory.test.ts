@@ -474,6 +474,36 @@ test.each<[string, Changes, string | RegExp]>([
     ),
   ),
   [
+    'a sequencer at the address of every interface',
+    [[['vars', 'network', 'trusted_sequencer_url'], 'http://0.0.0.0:8123']],
+    /: network\.trusted_sequencer_url is at 0\.0\.0\.0, the address of every interface\n/,
+  ],
+  [
+    'a sequencer that is a container of the deployment',
+    [[['vars', 'network', 'trusted_sequencer_url'], 'http://json-rpc:8123']],
+    /: network\.trusted_sequencer_url is at json-rpc, a container of this deployment: the node follows another\n/,
+  ],
+  [
+    'one of several addresses of layer 1 at the address of every interface',
+    [
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [
+        ['vars', 'network', 'l1_rpc_urls'],
+        ['http://a.example', 'http://[::]:8545'],
+      ],
+    ],
+    /: network\.l1_rpc_urls\.1 is at ::, the address of every interface\n/,
+  ],
+  ...[
+    'ssh://u:secretpw@git.example/node.git',
+    'SSH://u:a@b@git.example',
+    'git://u:hunter2@git.example/a',
+  ].map((address): [string, Changes, RegExp] => [
+    `a password for git: ${address}`,
+    [[['vars', 'snapshot', 'source', 'repository'], address]],
+    /: snapshot\.source\.repository must not hold a password: it would be visible to others$/,
+  ]),
+  [
     'an image that is an option',
     [[['vars', 'images', 'node'], '--privileged']],
     /images\.node must be the name of an image/,
@@ -704,10 +734,22 @@ test.each<[string, Changes]>([
       ],
     ],
   ),
-  ...['git@git.example:node.git', 'ssh://git@git.example/node.git'].map((address): [string, Changes] => [
-    `a user for SSH is not a secret: ${address}`,
-    [[['vars', 'snapshot', 'source', 'repository'], address]],
-  ]),
+  [
+    'HAProxy on the Database+Sync server may reach a layer 1 there by loopback',
+    [
+      [['vars', 'network', 'l1_rpc_url'], undefined],
+      [
+        ['vars', 'network', 'l1_rpc_urls'],
+        ['http://127.0.0.1:8545', 'http://b.example'],
+      ],
+    ],
+  ],
+  ...['git@git.example:node.git', 'ssh://git@git.example/node.git', 'ssh://git@git.example:22/a@b'].map(
+    (address): [string, Changes] => [
+      `a user for SSH is not a secret: ${address}`,
+      [[['vars', 'snapshot', 'source', 'repository'], address]],
+    ],
+  ),
   ...[
     'postgres:15',
     'postgres:15.4-alpine',

@@ -23,13 +23,14 @@ import type {
 import { variablesSchema } from '../variables/variables.ts';
 import { readKeys } from './api-keys.ts';
 import { readBackupCopy } from './backup-copy.ts';
+import { chainsAtLoopback } from './chain-addresses.ts';
 import { deploymentProblems, differing } from './checks.ts';
 import { plainTextWarnings, readAuthority } from './encryption.ts';
 import { readFallback } from './fallback.ts';
 import { filesFromElsewhere } from './files-from-elsewhere.ts';
 import { readCertificate } from './gateway.ts';
 import { snapshotFiles } from './manifest.ts';
-import { openWays } from './open-ways.ts';
+import { eachOnce, openWays } from './open-ways.ts';
 import { projectInventories } from './project.ts';
 
 /** Of a password. Fewer can be guessed (NIST SP 800-63B, 5.1.1.2). */
@@ -92,7 +93,11 @@ export async function loadDeployment(
   throwProblems(problems);
   const hosts = [...secrets].map(([host, own]) => withSecrets(host, own as Secrets));
   const { name, file, sourcesOf, said } = inventory;
-  const warnings = [...plainTextWarnings(inventory), ...openWays(inventory)];
+  const warnings = [
+    ...plainTextWarnings(inventory),
+    ...openWays(inventory),
+    ...eachOnce(chainsAtLoopback(inventory)),
+  ];
   return { name, file, hosts, sourcesOf, ...(said && { said }), warnings };
 }
 

@@ -1,18 +1,18 @@
 import { dockerImage } from '../../engine/resource/docker/docker-image.ts';
-import { drift, expectation, ok, type Resource, refused, warning } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource, refused } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { genesisProblem } from '../chain/genesis-file.ts';
 import { historiesAgree } from '../chain/layer1-history.ts';
-import { askChainId, askDownload, isOfChain } from '../chain/reachable.ts';
+import { askDownload } from '../chain/reachable.ts';
 import { imagesAreSigned, type Signed } from '../images/image-signatures.ts';
 import { genesisPath } from '../render/render.ts';
-import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { beforehand, goal } from './known.ts';
 import { layer1Answers } from './layer1.ts';
 import { registriesAnswer } from './registries.ts';
 import { snapshotCanBeDownloaded } from './restore.ts';
+import { sequencerAnswers } from './sequencer.ts';
 
 /** A larger genesis file is looked at in its turn. Bytes. */
 const longestGenesis = 16 * 1024 * 1024;
@@ -49,32 +49,6 @@ function signatures({ vars }: Context<Variables>, names: readonly Signed[]): Res
       skipWhen(dockerImage(vars.images[name]), beforehand(each.name, each)),
     ),
   );
-}
-
-/**
- * A server that was deployed with this address, and one that takes the place of another by a
- * switch or a recovery, serves the blocks that it has while the sequencer is away, and its
- * components start. So that is a warning there. A new server, a new address and another chain are
- * refused.
- */
-function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>): Resource {
-  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
-  const { trusted_sequencer_url: url, l2_chain_id } = vars.network;
-  return expectation('trusted sequencer answers', {
-    check: async (reader) => {
-      const [answer, settings, ...containers] = await Promise.all([
-        askChainId(reader, url),
-        reader.read(`${vars.paths.deployment}/node.config.toml`),
-        ...nodeContainers(groups).map((name) => reader.container(name)),
-      ]);
-      const isDeployed =
-        takesOver ||
-        (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
-      if (answer.ok || !isDeployed) return isOfChain(url, answer, l2_chain_id);
-      return warning(`${answer.error}; this server goes on with the blocks that it has`);
-    },
-    hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
-  });
 }
 
 /**

@@ -17,8 +17,8 @@ const running = { unit: async () => ({ ...stoppedUnit, active: 'active' }) };
 const at = (address: string): Changes[number] => [['groups', 'database', 'db-1', 'address'], address];
 const subnet = (text: string): Changes[number] => [['vars', 'container_subnet'], text];
 
-async function answer(changes: Changes, names = '') {
-  const resource = networksAreApart(await contextOf({ group: 'rpc', changes }));
+async function answer(changes: Changes, names = '', group: 'database' | 'rpc' = 'rpc') {
+  const resource = networksAreApart(await contextOf({ group, changes }));
   const host = fakeHost(
     [
       [/docker network inspect/, networks],
@@ -67,6 +67,60 @@ test.each<[string, Changes, string, string]>([
 ])('an address in a network of Docker is refused: %s', async (_, changes, words, hint) => {
   const said = await answer(changes, '10.213.7.9      STREAM db.internal\n10.213.7.9      DGRAM  \n');
   expect(said).toBe(`${words}, and containers look for it in that network alone\n${hint}`);
+});
+
+/** In app_default, which has no container at this address. */
+const inside = '10.213.7.9';
+
+test.each<[whose: string, changes: Changes, address?: string, group?: 'database' | 'rpc']>([
+  ['the registry of images', [[['vars', 'registry', 'address'], `${inside}:5000`]]],
+  [
+    'the server of the genesis file',
+    [[['vars', 'network', 'genesis', 'url'], `http://${inside}/genesis.json`]],
+  ],
+  [
+    'the server of the state snapshot',
+    [[['vars', 'snapshot', 'state', 'url'], `http://${inside}/testnet_state_db.sql.tar.gz`]],
+    inside,
+    'database',
+  ],
+  ['the webhook of the disk alert', [[['vars', 'disk_alert', 'webhook'], `http://${inside}/alert`]]],
+  ['in monitoring.scrape_from', [[['vars', 'monitoring', 'scrape_from'], [inside]]]],
+  ['in firewall.internal', [[['vars', 'firewall', 'internal'], ['10.213.7.0/24']]], '10.213.7.0/24'],
+  ['in firewall.internal', [[['vars', 'firewall', 'internal'], ['10.213.7.128/25']]], '10.213.7.128/25'],
+  [
+    'in firewall.connects_from of db-1',
+    [[['groups', 'database', 'db-1', 'vars'], { firewall: { connects_from: [inside] } }]],
+  ],
+])('what the inventory lists is refused in a network of Docker: %s', async (...given) => {
+  const [whose, changes, address = inside, group = 'rpc'] = given;
+  expect(await answer(changes, '', group)).toBe(
+    `${address}, ${whose}, lies in network app_default of Docker (10.213.7.0/24), and containers look for it in that network alone\n${others}`,
+  );
+});
+
+test.each<[what: string, changes: Changes]>([
+  [
+    'networks that hold one of Docker',
+    [
+      [
+        ['vars', 'firewall', 'internal'],
+        ['10.0.0.0/8', '10.213.0.0/16'],
+      ],
+    ],
+  ],
+  ['all clients', [[['vars', 'firewall', 'json_rpc'], ['0.0.0.0/0']]]],
+  ['clients in containers of the host', [[['vars', 'firewall', 'json_rpc'], ['10.213.7.0/24']]]],
+  ['the address of a container', [[['vars', 'monitoring', 'scrape_from'], ['10.214.7.2/32']]]],
+  ['names', [[['vars', 'disk_alert', 'webhook'], 'http://alerts.example/']]],
+  ['a word', [[['vars', 'disk_alert', 'webhook'], 'journal']]],
+])('what the inventory lists may be %s', async (_, changes) => {
+  expect(await answer(changes)).toEqual(ok);
+});
+
+test('an RPC server needs no snapshot', async () => {
+  const url = `http://${inside}/testnet_state_db.sql.tar.gz`;
+  expect(await answer([[['vars', 'snapshot', 'state', 'url'], url]])).toEqual(ok);
 });
 
 test('the own network is made again with the subnet of the inventory, which may overlap with no other', async () => {

@@ -8,7 +8,7 @@ import type { Context } from '../../engine/resource/role.ts';
 import { parseJson } from '../../engine/text/parse-json.ts';
 import { renderHost } from '../render/render.ts';
 import type { Variables } from '../variables/variables.ts';
-import { serversOf } from './places.ts';
+import { listedAddresses, serversOf } from './places.ts';
 
 /**
  * The parts of `docker network inspect` that are used. `Config` is null for a network without
@@ -34,7 +34,7 @@ interface DockerNetwork {
   readonly own: ReadonlySet<string>;
 }
 
-/** An address that containers need, and whose it is. */
+/** An address or a network that containers or their host need, and whose it is. */
 interface Needed {
   readonly address: string;
   readonly whose: string;
@@ -42,7 +42,7 @@ interface Needed {
 
 /**
  * No network of Docker on the host has an address that its containers need elsewhere: another
- * server, the trusted sequencer, layer 1. Docker knows the host's own routes and nothing of the
+ * server, the trusted sequencer, layer 1, and what else the inventory lists. Docker knows the host's own routes and nothing of the
  * networks behind them.
  */
 export function networksAreApart(context: Context<Variables>): Resource {
@@ -62,7 +62,9 @@ export function networksAreApart(context: Context<Variables>): Resource {
       ]);
       if (until) return until;
       const own = (await renderHost(context)).networks.map(({ name }) => name);
-      return judged(networksIn(networks.stdout), found.flat(), own, context.vars.container_subnet);
+      const listed = listedAddresses(context).map(({ host: address, whose }) => ({ address, whose }));
+      const needed = [...found.flat(), ...listed];
+      return judged(networksIn(networks.stdout), needed, own, context.vars.container_subnet);
     },
   };
 }
@@ -102,7 +104,8 @@ function judged(
     // It is removed in this run.
     if (isOwn && subnet !== undefined && subnet !== network.subnet) continue;
     const taken = needed.find(
-      ({ address }) => networkHas(network.subnet, address) && !network.own.has(address),
+      ({ address }) =>
+        liesIn(address, network.subnet) && !network.own.has(address.replace(/\/(32|128)$/, '')),
     );
     const shown = `network ${network.name} of Docker (${network.subnet})`;
     if (taken) {
@@ -116,6 +119,12 @@ function judged(
     );
   }
   return ok;
+}
+
+/** Whether an address, or a whole network, is in another network. `0.0.0.0/0` is in none. */
+function liesIn(wanted: string, network: string): boolean {
+  const [address = '', prefix = '128'] = wanted.split('/');
+  return networkHas(network, address) && Number(prefix) >= Number(network.split('/')[1]);
 }
 
 function overlap(one: string, other: string): boolean {

@@ -1,4 +1,4 @@
-import { drift, ok, type Resource } from '../../engine/resource/resource.ts';
+import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { canHoldDatabase } from '../databases/data-place.ts';
 import { dataDisk, whyDatabasesWouldBeLost } from '../server/data-disk.ts';
@@ -30,10 +30,24 @@ export function hardwareSuffices({ facts, vars, host }: Context<Variables>): Res
   );
 }
 
-/** A cloud's temporary disk is often the largest one, and empty after the server was stopped. */
+/**
+ * A cloud's temporary disk is often the largest one, and empty after the server was stopped. A link
+ * may lead there.
+ */
 export function databasesLast({ facts, vars, host }: Context<Variables>): Resource {
-  const why = whyDatabasesWouldBeLost(facts, vars, databaseFolders(host, vars));
-  return known('the databases are on a disk that keeps them', why === undefined ? ok : drift(why), {
+  const folders = [vars.paths.data, ...databaseFolders(host, vars)];
+  return expectation('the databases are on a disk that keeps them', {
+    async check(reader) {
+      const own = whyDatabasesWouldBeLost(facts, vars, folders);
+      if (own !== undefined) return drift(own);
+      const targets = (await reader.$`readlink -m -- ${folders}`).lines();
+      for (const [at, folder] of folders.entries()) {
+        const target = targets[at] ?? folder;
+        const why = target === folder ? undefined : whyDatabasesWouldBeLost(facts, vars, [target]);
+        if (why !== undefined) return drift(`${folder} leads to ${target}, and ${why}`);
+      }
+      return ok;
+    },
     hint: 'mount a lasting disk, and set paths.data to a folder on it. Where all databases may be lost, set paths.temporary_disk: true',
   });
 }

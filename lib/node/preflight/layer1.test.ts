@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { describeUnmet, isWarning, ok } from '../../engine/resource/resource.ts';
+import { describeUnmet, isWarning, ok, type Resource } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
@@ -40,7 +40,10 @@ async function provider(chainId = 55_555, logs: object = { result: [] }): Promis
 
 const away = 'http://127.0.0.1:1/KEY-8';
 
+/** One address is `l1_rpc_url`. */
 async function contextWith(urls: readonly string[], group: 'database' | 'rpc' = 'database') {
+  const [first, ...others] = urls;
+  if (others.length === 0) return contextOf({ group, network: { l1_rpc_url: first } });
   return contextOf({
     group,
     changes: [
@@ -51,7 +54,11 @@ async function contextWith(urls: readonly string[], group: 'database' | 'rpc' = 
 }
 
 async function judged(...urls: readonly string[]) {
-  const resource = layer1Answers(await contextWith(urls)).find(({ name }) => name.startsWith('providers'));
+  return judgedBy(layer1Answers(await contextWith(urls)));
+}
+
+async function judgedBy(resources: readonly Resource[]) {
+  const resource = resources.find(({ name }) => name.includes('layer 1 answer'));
   if (!resource) throw new Error('nobody is asked');
   const verdict = await resource.check(localHost());
   return { verdict, warns: isWarning(resource, verdict), words: describeUnmet(resource, verdict) };
@@ -64,6 +71,31 @@ test('each provider is asked what the node asks: its chain, its height, and logs
   const range = { fromBlock: '0x2710', toBlock: '0x7530', address: `0x${'0'.repeat(39)}1` };
   expect(asked.filter((each) => each === JSON.stringify([range]))).toHaveLength(2);
   expect(asked).toHaveLength(6);
+});
+
+const tooMany = { error: { code: -32_600, message: 'eth_getLogs is limited to a 10,000 block range' } };
+
+test('a single address is asked the same as each of several, in one request to the host', async () => {
+  asked.length = 0;
+  expect((await judged(await provider())).verdict).toEqual(ok);
+  const range = { fromBlock: '0x2710', toBlock: '0x7530', address: `0x${'0'.repeat(39)}1` };
+  expect(asked.toSorted()).toEqual([JSON.stringify([range]), 'eth_blockNumber', 'eth_chainId']);
+  const limited = await judged(await provider(55_555, tooMany));
+  expect([limited.verdict.is, limited.warns]).toEqual(['drift', false]);
+  expect(limited.words).toMatch(
+    /^http:\/\/127\.0\.0\.1:\d+ gives no logs of 20000 blocks: http:\/\/127\.0\.0\.1:\d+ answers an error: -32600 eth_getLogs is limited to a 10,000 block range\nuse another provider, or a smaller node_config\.Etherman\.ForkIDChunkSize in the inventory$/,
+  );
+  const gone = await judged(away);
+  expect(gone.words).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*\ncheck network\.l1_rpc_url and/);
+  const odd = await judged(await provider(55_555, { result: 'none' }));
+  expect(odd.words).toMatch(/^http:\/\/127\.0\.0\.1:\d+ gives no logs of its newest blocks\n/);
+});
+
+test('an RPC server, whose node reads no logs of layer 1, asks a single address for its chain alone', async () => {
+  asked.length = 0;
+  const rpc = await contextWith([await provider(55_555, tooMany)], 'rpc');
+  expect((await judgedBy(layer1Answers(rpc))).verdict).toEqual(ok);
+  expect(asked).toEqual(['eth_chainId']);
 });
 
 test('one that is away is a warning while another answers, and all of them are a refusal', async () => {
@@ -85,7 +117,7 @@ test.each<[what: string, chainId: number, logs: object | undefined, words: RegEx
   [
     'limits the blocks of one request',
     55_555,
-    { error: { code: -32_600, message: 'eth_getLogs is limited to a 10,000 block range' } },
+    tooMany,
     /:\d+ gives no logs of 20000 blocks: .*limited to a 10,000 block range/,
   ],
 ])('one that %s is refused, although others are good', async (_, chainId, logs, words) => {

@@ -12,23 +12,23 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { fieldsOf } from '../../engine/text/keys.ts';
-import { jsonRpc, quantity } from '../chain/json-rpc.ts';
+import { askNewestLogs } from '../chain/newest-logs.ts';
 import { askChainId, isOfChain } from '../chain/reachable.ts';
 import { renderHost } from '../render/render.ts';
 import { haproxyIsNewEnough } from '../server/haproxy-version.ts';
 import { layer1Unit } from '../server/layer1-unit.ts';
 import { portIsFree } from '../server/published-ports.ts';
-import { choosesLayer1, layer1Urls } from '../variables/layer1.ts';
+import { choosesLayer1, layer1Key, layer1Urls } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
 import { beforehand } from './known.ts';
 
 /**
- * Layer 1 answers, and is of its chain. Of several addresses, the Database+Sync server asks each;
- * the nodes of other servers ask that server.
+ * Layer 1 answers, and is of its chain. The Database+Sync server, whose node reads logs, asks for
+ * them, too. Of several addresses, it asks each; the nodes of other servers ask that server.
  */
 export function layer1Answers(context: Context<Variables>): Resource[] {
   const { host, vars } = context;
-  if (!choosesLayer1(vars)) return [oneAnswers(vars)];
+  if (!choosesLayer1(vars)) return [oneAnswers(context)];
   if (!host.groups.includes('database')) return [];
   return [
     haproxyIsNewEnough(context.facts.distribution, 'several providers of layer 1'),
@@ -37,9 +37,15 @@ export function layer1Answers(context: Context<Variables>): Resource[] {
   ];
 }
 
-function oneAnswers({ network: { l1_rpc_url = '', chain_id } }: Variables): Resource {
+function oneAnswers(context: Context<Variables>): Resource {
+  const { l1_rpc_url = '', chain_id } = context.vars.network;
   return expectation('layer 1 answers', {
-    check: async (reader) => isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id),
+    check: async (reader) => {
+      if (!context.host.groups.includes('database'))
+        return isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id);
+      const { is, why, hint } = await askProvider(reader, l1_rpc_url, context);
+      return is === 'good' ? ok : is === 'away' ? drift(why) : refused(why, hint);
+    },
     hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
   });
 }
@@ -66,10 +72,7 @@ function providersAnswer(context: Context<Variables>): Resource {
   const { vars } = context;
   return expectation('providers of layer 1 answer', {
     async check(reader) {
-      const chunk = await blocksOfOneRequest(context);
-      const verdicts = await Promise.all(
-        layer1Urls(vars).map((url) => askProvider(reader, url, vars, chunk)),
-      );
+      const verdicts = await Promise.all(layer1Urls(vars).map((url) => askProvider(reader, url, context)));
       const wrong = verdicts.find(({ is }) => is === 'never');
       if (wrong) return refused(wrong.why, wrong.hint);
       const away = verdicts.filter(({ is }) => is === 'away').map(({ why }) => why);
@@ -99,36 +102,24 @@ interface Asked {
 const good: Asked = { is: 'good', why: '', hint: '' };
 const away = (why: string): Asked => ({ is: 'away', why, hint: '' });
 
-async function askProvider(reader: Reader, url: string, vars: Variables, chunk: number): Promise<Asked> {
-  const id = await askChainId(reader, url);
+/** Both questions are one request to the host. */
+async function askProvider(reader: Reader, url: string, context: Context<Variables>): Promise<Asked> {
+  const { vars } = context;
+  const chunk = await blocksOfOneRequest(context);
+  const [id, logs] = await Promise.all([askChainId(reader, url), askNewestLogs(reader, url, chunk)]);
   if (!id.ok) return away(id.error);
   const ofChain: Verdict = isOfChain(url, id, vars.network.chain_id);
   if (ofChain.is === 'drift') {
-    const hint = 'check network.l1_rpc_urls and network.chain_id in the inventory';
+    const hint = `check network.${layer1Key(vars)} and network.chain_id in the inventory`;
     return { is: 'never', why: ofChain.note ?? '', hint };
   }
-  // A host without curl and wget tries the connection only.
-  return id.value === undefined ? good : askLogs(reader, url, chunk);
-}
-
-/** An address without logs: the answer is short. */
-const nobody = `0x${'0'.repeat(39)}1`;
-
-async function askLogs(reader: Reader, url: string, chunk: number): Promise<Asked> {
-  const withoutKey = (error: string) => away(error.replaceAll(url, shownAddress(url)));
-  const head = await jsonRpc(reader, url, 'eth_blockNumber');
-  if (!head.ok) return withoutKey(head.error);
-  const newest = quantity(head.result) ?? 0;
-  const hex = (block: number) => `0x${Math.max(0, block).toString(16)}`;
-  const range = { fromBlock: hex(newest - chunk), toBlock: hex(newest), address: nobody };
-  const logs = await jsonRpc(reader, url, 'eth_getLogs', [range]);
   if (logs.ok) return good;
   // A limit of requests passes, one of blocks does not.
   const isLimit = /\b(block|range|results?)\b/i.test(logs.error) && logs.code !== undefined;
-  if (!isLimit) return withoutKey(logs.error);
+  if (!isLimit) return away(logs.error);
   return {
     is: 'never',
-    why: `${shownAddress(url)} gives no logs of ${chunk} blocks: ${logs.error.replaceAll(url, shownAddress(url))}`,
+    why: `${shownAddress(url)} gives no logs of ${chunk} blocks: ${logs.error}`,
     hint: 'use another provider, or a smaller node_config.Etherman.ForkIDChunkSize in the inventory',
   };
 }

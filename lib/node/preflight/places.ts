@@ -1,4 +1,5 @@
 import { usualAddress } from '../../engine/inventory/address.ts';
+import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { databaseHost, stateHost } from '../variables/hosts.ts';
 import { choosesLayer1, layer1Urls } from '../variables/layer1.ts';
@@ -61,6 +62,36 @@ export function serversOf({ hosts, vars }: Deployment): readonly Server[] {
     whose: `the address of ${name}`,
   }));
   return [...own, sequencerOf(vars), ...providersOf(vars)];
+}
+
+/**
+ * Addresses and networks of the inventory that the host itself exchanges packets with. Names are
+ * left out. So is `firewall.json_rpc`: its clients may be containers of the host.
+ */
+export function listedAddresses({ host: { groups }, hosts, vars }: Deployment): readonly Server[] {
+  const { registry, network, snapshot, firewall, monitoring, disk_alert } = vars;
+  const all = (networks: readonly string[], whose: string) => networks.map((host) => ({ host, whose }));
+  const servers: readonly (readonly [url: string | undefined, whose: string])[] = [
+    [registry && `https://${registry.address}`, 'the registry of images'],
+    [network.genesis.url, 'the server of the genesis file'],
+    ...(groups.includes('database')
+      ? ([
+          [snapshot.state?.url, 'the server of the state snapshot'],
+          [snapshot.prover?.url, 'the server of the prover snapshot'],
+          [snapshot.s3?.endpoint, 'the storage of snapshots'],
+        ] as const)
+      : []),
+    [disk_alert.webhook, 'the webhook of the disk alert'],
+  ];
+  return [
+    // Files on the host, buckets and the word `journal` are no addresses.
+    ...servers.flatMap(([url = '', whose]) => (/^https?:/.test(url) ? placeOf(url, whose) : [])),
+    ...all(firewall.internal, 'in firewall.internal'),
+    ...all(monitoring.scrape_from, 'in monitoring.scrape_from'),
+    ...hosts.flatMap(({ name, vars: { firewall: own } }) =>
+      all(own.connects_from ?? [], `in firewall.connects_from of ${name}`),
+    ),
+  ].filter(({ host }) => parseIpNetwork(host) !== undefined);
 }
 
 function placeOf(url: string, whose: string): Place {

@@ -216,6 +216,31 @@ describe('a disk for each database', () => {
     );
   });
 
+  test.each(['/tmp', '/run', '/var/tmp'])('is refused below %s', async (emptied) => {
+    const facts = factsOf('rented-mirrored');
+    const of = async (paths: object) =>
+      refusal(
+        await preflight.resources(await contextOf({ facts, changes: [[['vars', 'paths'], paths]] })),
+        'the databases are on a disk that keeps them',
+      );
+    expect((await of({ data: `${emptied}/rpc` }))[0]).toBe(
+      `the databases are on a disk that keeps them: ${emptied}/rpc is below ${emptied}, which the system empties: databases there are lost`,
+    );
+    expect(await of({ data: `${emptied}/rpc`, temporary_disk: true })).toEqual(met);
+  });
+
+  test('is refused where a link leads to a temporary one', async () => {
+    const facts = factsOf('azure-cloud-init');
+    const resources = await preflight.resources(await contextOf({ facts }));
+    const resource = resources.find(({ name }) => name === 'the databases are on a disk that keeps them');
+    if (!resource) throw new Error('there is no such resource');
+    // As `ln -s /mnt/db /data` has it there.
+    const linked = fakeHost([[/readlink -m/, '/mnt/db\n/mnt/db/state-db\n/mnt/db/pool-db\n']]);
+    expect(describeUnmet(resource, await resource.check(linked))).toMatch(
+      '/data leads to /mnt/db, and /mnt/db is on a temporary disk: /dev/sdb1 is',
+    );
+  });
+
   test('holds lost+found when it is new: no database can be made there', async () => {
     const held = readFileSync(new URL('mount-each-database/state-db', folder), 'utf8');
     const resource = canHoldDatabase('/data/state-db');

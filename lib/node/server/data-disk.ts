@@ -63,10 +63,11 @@ export function dataDisk(
 }
 
 /**
- * Why the databases must not be where the inventory has them: on a temporary disk. Nothing where
- * the inventory accepts that.
+ * Why the databases must not be where the inventory has them: on a temporary disk, in a folder that
+ * a boot empties, or in one from which systemd-tmpfiles takes old files. Nothing where the
+ * inventory accepts that.
  *
- * @param folders of the databases
+ * @param folders with data of the databases, or the one that holds these
  */
 export function whyDatabasesWouldBeLost(
   facts: Host,
@@ -76,7 +77,10 @@ export function whyDatabasesWouldBeLost(
   if (paths.temporary_disk) return undefined;
   const found = dockerDiskOf(facts, docker_root, paths.data);
   const disk = found instanceof Problem ? undefined : found;
-  for (const folder of [paths.data, ...folders]) {
+  for (const folder of folders) {
+    const emptied = /^((\/var)?\/(run|tmp))\//.exec(folder)?.[1];
+    if (emptied !== undefined)
+      return `${folder} is below ${emptied}, which the system empties: databases there are lost`;
     const why = locationOf(folder, facts, disk)?.temporary;
     if (why !== undefined) return `${folder} is on a temporary disk: ${why}. ${lost}`;
   }

@@ -1,12 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import role from '../../../roles/disk-alert.ts';
+import { parseBlockDevices } from '../../engine/host/facts/block-devices.ts';
+import { parseMounts } from '../../engine/host/facts/mounts.ts';
+import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { contextOf } from '../testing/role-context.ts';
+import { watchedFolders } from '../variables/data-folders.ts';
+import { mountOf } from './beneath.ts';
 import { diskAlertSettings } from './disk-alert.ts';
 
 const script = fileURLToPath(new URL('../../../templates/host/disk-alert.sh', import.meta.url));
@@ -68,16 +76,26 @@ async function program(name: string, text: string): Promise<void> {
   await chmod(join(folder, name), 0o755);
 }
 
-/** Runs the script once, on file systems of this use. */
+/**
+ * Runs the script once, on file systems of this use.
+ *
+ * @param lines what df prints for other paths
+ */
 async function run(
   use: Readonly<Record<string, number>>,
-  { paths = Object.keys(use), url = webhook, devices = {} as Readonly<Record<string, string>> } = {},
+  {
+    paths = Object.keys(use),
+    url = webhook,
+    devices = {} as Readonly<Record<string, string>>,
+    lines = {} as Readonly<Record<string, string>>,
+  } = {},
 ): Promise<{ code: number; said: string[] }> {
-  const cases = Object.entries(use)
-    .map(
-      ([mount, percent]) =>
-        `'${mount}') echo '${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}';;`,
-    )
+  const ofUse = Object.entries(use).map(
+    ([mount, percent]) =>
+      [mount, `${devices[mount] ?? `/dev${mount}`}  9 9 9  ${percent}% ${mount}`] as const,
+  );
+  const cases = [...ofUse, ...Object.entries(lines)]
+    .map(([path, line]) => `'${path}') echo '${line}';;`)
     .join(' ');
   await program(
     'df',
@@ -151,6 +169,47 @@ test('each file system is reported once, by itself', async () => {
 test('a disk that is mounted twice is reported once', async () => {
   await run({ '/': 90, '/tmp': 90 }, { devices: { '/': '/dev/sda1', '/tmp': '/dev/sda1' } });
   expect(posted()).toEqual(['alert / 90']);
+});
+
+/** The host whose databases are on two disks of their own. */
+const ofHost = (name: string) =>
+  readFileSync(new URL(`../../../test/hosts/mount-each-database/${name}`, import.meta.url), 'utf8');
+const mounts = parseMounts(ofHost('mounts'));
+
+test('mount-each-database: the disk of each database is watched, and each disk is reported once', async () => {
+  const { host, vars } = await contextOf({ group: 'database' });
+  const watched = watchedFolders(host.groups, vars);
+  const on = (path: string) => mountOf(path, mounts)?.target ?? '';
+  expect(watched.map(on)).toEqual(['/', '/', '/data/state-db', '/data/pool-db']);
+  // The folders are made here, and df answers as that host's mounts are.
+  const use = { '/': 91, '/data/state-db': 97, '/data/pool-db': 40 } as Readonly<Record<string, number>>;
+  const here = (path: string) => join(folder, 'host', path);
+  await Promise.all(watched.map((path) => mkdir(here(path), { recursive: true })));
+  const lines = Object.fromEntries(
+    watched.map((path) => {
+      const { source = '', target = '' } = mountOf(path, mounts) ?? {};
+      return [here(path), `${source} 9 9 9 ${use[target]}% ${target}`];
+    }),
+  );
+  expect((await run({}, { paths: watched.map(here), lines })).code).toBe(0);
+  expect(posted()).toEqual(['alert / 91', 'alert /data/state-db 97']);
+});
+
+test.each([
+  ['database', '/ /data /data/state-db /data/pool-db /var/lib/docker'],
+  ['rpc', '/ /data /data/pool-db /var/lib/docker'],
+  ['replica', '/ /data /data/state-db /var/lib/docker'],
+  ['backup', '/ /data /data/backup /var/lib/docker'],
+])('the role watches the folders of %s', async (group, paths) => {
+  const facts = { mounts, blockDevices: parseBlockDevices(ofHost('block-devices')) };
+  const context = await contextOf({ facts });
+  const resources = await role.resources({ ...context, host: { ...context.host, groups: [group] } });
+  const verdict = await resources
+    .find(({ name }) => name === 'file /etc/rpc-node/disk-alert.conf')
+    ?.check(fakeHost([]));
+  const differences = verdict?.is === 'drift' ? verdict.differences : [];
+  const { wanted = '' } = differences.find(({ what }) => what === 'content') ?? {};
+  expect(/^PATHS='?(.*?)'?$/m.exec(wanted)?.[1]).toBe(paths);
 });
 
 test('a folder that is not there yet is looked up where it will be', async () => {

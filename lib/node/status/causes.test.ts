@@ -21,6 +21,36 @@ test.each([
     'panic: runtime error: invalid memory address or nil pointer dereference',
     expect.stringContaining('a fault of the program itself'),
   ],
+  [
+    'ERROR: could not resize shared memory segment "/PostgreSQL.1" to 8388608 bytes: No space left on device',
+    '/dev/shm of the container is full, not a disk: raise state_db.shm_size',
+  ],
+  ['write /data/x: no space left on device', 'a disk is full'],
+  [
+    'Your app has exceeded its compute units per second capacity',
+    'the provider limits requests: use another, or a larger plan',
+  ],
+  [
+    'pruned history unavailable',
+    'the provider of layer 1 has nothing of that age any more: use one that keeps all of it',
+  ],
+  [
+    'missing trie node 5f3a (path ) state 0x5f3a is not available',
+    expect.stringContaining('has nothing of that age any more'),
+  ],
+  [
+    'server returned an error response: error code -32005: query exceeds max results 20000',
+    expect.stringContaining('limits how many blocks one request may cover'),
+  ],
+  [
+    'the method zkevm_getBatchByNumber does not exist/is not available',
+    'what answers is no trusted sequencer, or without the namespace zkevm: check network.trusted_sequencer_url',
+  ],
+  ['exec /app/zkevm-node: exec format error', 'the image is of another architecture than this server'],
+  [
+    "/app/zkevm-node: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /app/zkevm-node)",
+    'the image has an older C library than the program was built with: use an image of another build',
+  ],
 ])('%s is followed by what it means', (words, means) => {
   const [, meaning] = /^.* \((.*)\)$/.exec(explained(words)) ?? [];
   expect(meaning).toEqual(means);

@@ -42,13 +42,34 @@ const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
   },
   {
     words:
-      /query returned more than \d+ results|block range|range (is )?too (large|wide)|limit(ed)? to (a )?\d+ blocks?/i,
+      /query returned more than \d+ results|query exceeds max results|block range|range (is )?too (large|wide)|limit(ed)? to (a )?\d+ blocks?/i,
     means:
       'the provider of layer 1 limits how many blocks one request may cover: lower Etherman.ForkIDChunkSize, or use another',
   },
   {
-    words: /429 Too Many Requests|rate limit/i,
+    words: /429 Too Many Requests|rate limit|compute units per second/i,
     means: 'the provider limits requests: use another, or a larger plan',
+  },
+  {
+    words: /pruned history unavailable|missing trie node/i,
+    means: 'the provider of layer 1 has nothing of that age any more: use one that keeps all of it',
+  },
+  {
+    words: /the method zkevm_\w+ does not exist/i,
+    means:
+      'what answers is no trusted sequencer, or without the namespace zkevm: check network.trusted_sequencer_url',
+  },
+  {
+    words: /could not resize shared memory segment/i,
+    means: '/dev/shm of the container is full, not a disk: raise state_db.shm_size',
+  },
+  {
+    words: /exec format error/i,
+    means: 'the image is of another architecture than this server',
+  },
+  {
+    words: /GLIBC_[\d.]+' not found/,
+    means: 'the image has an older C library than the program was built with: use an image of another build',
   },
   { words: /no space left on device/i, means: 'a disk is full' },
   {

@@ -305,6 +305,39 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     ],
   ],
   [
+    'the prover is restarting on a processor that it does not run on',
+    {
+      containers: {
+        ...rpc().containers,
+        prover: container(images.prover, { status: 'restarting', restarts: 7, exitCode: 132 }),
+      },
+    },
+    [
+      {
+        is: 'restarting',
+        about: 'prover',
+        says: 'prover: keeps restarting (7 times so far, the last time with exit code 132 (illegal instruction: the processor lacks what the program was built for, such as avx2, bmi2 or adx))',
+      },
+    ],
+  ],
+  [
+    'a database is restarting, and its own log says why',
+    {
+      containers: {
+        ...rpc().containers,
+        'pool-db': container(images.database, { status: 'restarting', restarts: 7, exitCode: 1 }),
+      },
+      ended: { 'pool-db': 'could not write lock file "postmaster.pid": No space left on device' },
+    },
+    [
+      {
+        is: 'restarting',
+        about: 'pool-db',
+        says: 'pool-db: keeps restarting (7 times so far, the last time with exit code 1): could not write lock file "postmaster.pid": No space left on device (a disk is full)',
+      },
+    ],
+  ],
+  [
     'a container runs, maybe between two starts of a loop',
     {
       containers: { ...rpc().containers, prover: container(images.prover, { restarts: 4, since: now - 4 }) },

@@ -4,7 +4,7 @@ import type { Block } from '../chain/chain.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
 import type { HostState, ServiceState } from './read.ts';
-import { count, divergedWords, offset, serviceWords } from './words.ts';
+import { count, divergedWords, exitCodeWords, offset, serviceWords } from './words.ts';
 
 /**
  * A container that Docker restarted this often, and that has run for no longer, is in a loop.
@@ -121,7 +121,7 @@ export function note(is: string, about: string, words: string, details: Details 
 }
 
 function judgeContainers(state: HostState, { services }: Expected): Finding[] {
-  const { docker, containers, at, log, chain } = state;
+  const { docker, containers, at, log, chain, ended: ofOthers = {} } = state;
   if (docker !== 'active')
     return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
   return keysOf(containers).flatMap((name): Finding[] => {
@@ -132,7 +132,7 @@ function judgeContainers(state: HostState, { services }: Expected): Finding[] {
       return isStray ? [fault('out-of-place', name, 'runs here, and should not')] : [];
     }
     if (!service) return [fault('missing', name, 'there is no such container, and this host should run it')];
-    const ended = name === chain.by ? log?.ended : undefined;
+    const ended = (name === chain.by ? log?.ended : undefined) ?? ofOthers[name];
     const findings = judgeStatus(name, service, { at, ended, works: doesItsWork(name, service, state) });
     const images = { running: service.image, wanted: wanted.image };
     if (images.running !== images.wanted) {
@@ -218,7 +218,7 @@ function restartWords(
 ): string {
   const why = ended === undefined ? '' : `: ${explained(ended)}`;
   if (status === 'restarting')
-    return `keeps restarting (${times} so far, the last time with exit code ${exitCode})${why}`;
+    return `keeps restarting (${times} so far, the last time with exit code ${exitCodeWords(exitCode)})${why}`;
   const last = `the last time ${seconds(forSeconds ?? 0)} ago`;
   return `was restarted ${times}, ${last}, and may end again within a minute${why}`;
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type { Reader } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
@@ -9,6 +9,15 @@ const json = (level: string, msg: string) =>
   JSON.stringify({ level, ts: 1.5, msg, pid: 1, version: 'v3.1.0' });
 const at = (second: number, text: string) =>
   `2026-01-01T12:00:${String(second).padStart(2, '0')}.123456789Z ${text}`;
+
+/** The lines that are read of a log, by grep as on a host. */
+async function grepped(lines: readonly string[]): Promise<string[]> {
+  const $ = () => async (_: TemplateStringsArray, __: string, ___: string, pattern: string) => {
+    const { stdout } = spawnSync('grep', ['-E', pattern], { input: lines.join('\n') });
+    return new Output(0, stdout, '');
+  };
+  return readLog({ $ } as unknown as Reader, 'sync');
+}
 
 test.each<[string, string[], string | undefined]>([
   ['nothing', [], undefined],
@@ -107,6 +116,28 @@ test('a panic of Go is why the node ended', () => {
 });
 
 test.each([
+  // As PostgreSQL 15 prints it where the machine has too little memory.
+  [
+    '2026-01-01 12:00:01.000 UTC [1] FATAL:  could not map anonymous shared memory: Cannot allocate memory',
+    'could not map anonymous shared memory: Cannot allocate memory',
+  ],
+  [
+    '2026-01-01 12:00:01.000 UTC [29] PANIC:  could not locate a valid checkpoint record',
+    'could not locate a valid checkpoint record',
+  ],
+  ['2026-01-01 12:00:01.000 UTC [77] FATAL:  the database system is starting up', undefined],
+  ['exec /app/zkevm-node: exec format error', 'exec /app/zkevm-node: exec format error'],
+  [
+    "/app/zkevm-node: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /app/zkevm-node)",
+    "/app/zkevm-node: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /app/zkevm-node)",
+  ],
+  [json('info', "exec format error, GLIBC_2.34' not found"), undefined],
+])('what ended a program is found in its log: %s', async (line, words) => {
+  const lines = await grepped([at(1, line)]);
+  expect(logState(lines, started).ended).toBe(words);
+});
+
+test.each([
   // As Go prints errors that were given to %w outside of fmt.Errorf.
   [
     'error getting header: %!w(*url.Error=&{Post http://127.0.0.1:1/k3y 0x2789b767c0f0})',
@@ -133,8 +164,6 @@ test('the lines of a log that matter are found by their level, warnings by the w
     '2026-01-01T12:00:01.000000001Z panic: runtime error: index out of range [3] with length 3',
     '2026-01-01T12:00:01.000000001Z goroutine 1 [running]:',
   ];
-  const $ = () => async (_: TemplateStringsArray, __: string, ___: string, pattern: string) =>
-    new Output(0, execFileSync('grep', ['-E', pattern], { input: lines.join('\n') }), '');
-  const found = await readLog({ $ } as unknown as Reader, 'sync');
+  const found = await grepped(lines);
   expect(found).toEqual([2, 3, 5, 6, 7].map((index) => lines[index]));
 });

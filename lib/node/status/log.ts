@@ -1,16 +1,20 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { goRuntime, readLogLine } from '../../engine/resource/docker/log-line.ts';
+import { cannotRun, goRuntime, readLogLine } from '../../engine/resource/docker/log-line.ts';
 import { withShownAddresses } from '../../engine/resource/network/http.ts';
 
 /** A halted synchronizer logs that every few seconds, without end. */
 const recent = '3m';
+
+/** How PostgreSQL ends: by its first process, or because of another that cannot repair the data. */
+const postgresEnds = '\\[(1\\] FATAL|[0-9]+\\] PANIC): ';
 
 /**
  * Halts and errors, as JSON (production) or columns (development, where the level has a colour).
  * The node warns only where the trusted sequencer or layer 1 fails.
  */
 const relevant = [
-  `^[^ ]+ ${goRuntime}`,
+  `^[^ ]+ (${goRuntime}|${cannotRun})`,
+  postgresEnds,
   '[Hh]alting (the )?[Ss]ync|fatal error: ',
   '"level":"(error|fatal)"|"level":"warn".*"msg":"[^"]*[Ee]rror',
   '[[:space:]](.\\[[0-9]+m)?((ERROR|FATAL)(.\\[0m)?[[:space:]]|WARN(.\\[0m)?[[:space:]].*[Ee]rror)',
@@ -30,12 +34,12 @@ export interface LogState {
   /** Why the synchronizer halted. */
   readonly halted: string | undefined;
   readonly lastError: string | undefined;
-  /** Why the node ended the last time, before its present start. */
+  /** Why the program ended the last time, before its present start. */
   readonly ended: string | undefined;
 }
 
 /**
- * Reads the log of a node.
+ * Reads the log of a node, or of a database.
  *
  * @param lines as `docker logs --timestamps` prints them: time, then text
  * @param since when the container started, seconds since 1970: older lines say only why it ended
@@ -44,7 +48,10 @@ export function logState(lines: readonly string[], since: number): LogState {
   const all = lines.map((line) => {
     const [, time = '', text = ''] = /^(\S+) (.*)$/s.exec(line) ?? [];
     const { level, message } = readLogLine(text);
-    return { at: Date.parse(time) / 1000, fatal: level === 'fatal', text: withShownAddresses(message) };
+    const fatal = level === 'fatal' || new RegExp(postgresEnds).test(message);
+    // PostgreSQL's own time and process come before.
+    const words = fatal ? message.replace(/^.*\] (FATAL|PANIC): +/, '') : message;
+    return { at: Date.parse(time) / 1000, fatal, text: withShownAddresses(words) };
   });
   const texts = all.flatMap(({ at, text }) => (at >= since ? [text] : []));
   // One kind of halt ends after a while, and is logged as such.

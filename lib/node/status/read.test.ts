@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import timeSync from '../../../roles/time-sync.ts';
 import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
+import { runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
 import { sound } from '../testing/role-context.ts';
@@ -62,6 +63,9 @@ test.each(['database', 'rpc'])(
       (text) => !text.includes('systemctl is-active --quiet docker.service'),
     );
     expect(asked.filter((text) => /docker|container|sql/.test(text))).toEqual([]);
+    // Each database may be on a disk of its own.
+    const folders = group === 'database' ? '/data/state-db,/data/pool-db' : '/data/pool-db';
+    expect(stopped.asked.join('\n')).toContain(` disks /,/data,${folders}`);
 
     const running = bareHost('active');
     await readHost(running.reader, host);
@@ -153,4 +157,27 @@ test('how a database sorts text is asked together with its newest block', async 
   expect(askedAtFirstAnswer[0]).toEqual(
     expect.arrayContaining([expect.stringContaining('datcollversion'), expect.stringContaining('l2block')]),
   );
+});
+
+test('the log of each container that restarts is read for why it ended', async () => {
+  const { hosts } = await loadDeployment(await labDeployment());
+  const host = hosts.find(({ groups }) => groups.includes('database'));
+  if (!host) throw new Error('no database host');
+  const { reader } = bareHost('active');
+  const restarted = { ...runningContainer, status: 'restarting', restartCount: 7 };
+  const line =
+    '2026-01-01T12:00:01.000000001Z 2026-01-01 12:00:01.000 UTC [1] FATAL:  could not map anonymous shared memory: Cannot allocate memory\n';
+  const answer = (pieces: TemplateStringsArray, ...words: readonly Word[]) =>
+    pieces.join('').includes('docker logs') && words.includes('pool-db')
+      ? Promise.resolve(new Output(0, Buffer.from(line), ''))
+      : reader.$(pieces, ...words);
+  const $ = ((first: TemplateStringsArray | object, ...words: readonly Word[]) =>
+    Array.isArray(first) ? answer(first as unknown as TemplateStringsArray, ...words) : answer) as Shell;
+  const container = async (name: string) =>
+    name === 'pool-db' || name === 'prover' ? restarted : runningContainer;
+  const state = await readHost({ ...reader, $, container } as Reader, host);
+  expect(state.ended).toEqual({
+    'pool-db': 'could not map anonymous shared memory: Cannot allocate memory',
+    prover: undefined,
+  });
 });

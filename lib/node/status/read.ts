@@ -11,6 +11,7 @@ import { temporaryLoginsOn } from '../databases/temporary-login.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type MissingData, missingData } from '../server/data-disks.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
+import { watchedFolders } from '../variables/data-folders.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import {
@@ -44,6 +45,8 @@ export interface HostState {
   readonly secondLogins?: readonly string[];
   /** Of sync or json-rpc. undefined if it neither runs nor restarts. */
   readonly log: LogState | undefined;
+  /** Why the other containers that restart ended the last time, in their own words. */
+  readonly ended?: Readonly<Partial<Record<ServiceName, string | undefined>>>;
   readonly disks: readonly DiskUse[];
   /** Data that is not on the disk that held it. */
   readonly missing: readonly MissingData[];
@@ -99,6 +102,7 @@ interface ClockState {
  * Reads the state of a host in two or three requests. The first asks what needs no container. The
  * second asks Docker, only if its engine runs: a question would start a stopped engine. The third
  * compares hashes at a common height, where the newest block is from the state database.
+ * Logs of containers that Docker restarted are one more.
  */
 export async function readHost(
   host: Reader,
@@ -110,7 +114,7 @@ export async function readHost(
     hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
-    readDisks(host, ['/', vars.paths.data]),
+    readDisks(host, watchedFolders(groups, vars)),
     missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
@@ -176,7 +180,7 @@ async function secondLoginsOn(host: Reader, hasState: boolean, vars: Variables):
   return (await Promise.all(databases.map((each) => temporaryLoginsOn(host, each)))).flat();
 }
 
-type OfEngine = Pick<HostState, 'containers' | 'otherSynchronizer' | 'log'>;
+type OfEngine = Pick<HostState, 'containers' | 'otherSynchronizer' | 'log' | 'ended'>;
 
 /** What is asked of an engine that runs. */
 async function readEngine(host: Reader, component: ServiceName): Promise<OfEngine> {
@@ -187,10 +191,15 @@ async function readEngine(host: Reader, component: ServiceName): Promise<OfEngin
   ]);
   const containers = containersOf((_, at) => states[at] && serviceState(states[at]));
   const { status, since } = containers[component] ?? {};
+  const restarting = serviceNames.filter(
+    (name) => (name !== component || lines === undefined) && (containers[name]?.restarts ?? 0) > 0,
+  );
+  const ended = restarting.map(async (name) => [name, logState(await readLog(host, name), 0).ended] as const);
   return {
     containers,
     otherSynchronizer: synchronizers.is === 'drift' ? synchronizers.note : undefined,
     log: lines && (status === 'running' || status === 'restarting') ? logState(lines, since ?? 0) : undefined,
+    ended: Object.fromEntries(await Promise.all(ended)),
   };
 }
 

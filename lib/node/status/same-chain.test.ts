@@ -37,7 +37,7 @@ async function chain(newest: number, forkedFrom = Number.POSITIVE_INFINITY): Pro
 }
 
 async function check(own: string, trusted: string, host = localHost()) {
-  const { vars } = await contextOf({ changes: [[['vars', 'network', 'trusted_sequencer_url'], trusted]] });
+  const { vars } = await contextOf({ network: { trusted_sequencer_url: trusted } });
   return isOnTrustedChain('json-rpc', own, vars).check(host);
 }
 

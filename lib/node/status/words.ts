@@ -20,9 +20,14 @@ export function serviceWords({ status, exitCode, since }: ServiceState, at: numb
  */
 function exitWords(status: string, exitCode: number): string {
   if (status !== 'exited' && status !== 'restarting') return '';
-  const meaning = meaningOfExitCode(exitCode);
-  const code = `${exitCode}${meaning === undefined ? '' : ` (${meaning})`}`;
+  const code = exitCodeWords(exitCode);
   return status === 'exited' ? ` with ${code}` : ` after exit with ${code}`;
+}
+
+/** `137 (killed, most often because memory ran out)`; the number alone for a code of the program's own. */
+export function exitCodeWords(exitCode: number): string {
+  const meaning = meaningOfExitCode(exitCode);
+  return `${exitCode}${meaning === undefined ? '' : ` (${meaning})`}`;
 }
 
 /**

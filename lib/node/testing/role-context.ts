@@ -32,6 +32,8 @@ export const sound: Facts = {
 /** Differences from the lab's deployment on sound hosts. */
 export interface Given {
   readonly changes?: Changes;
+  /** A chain that the test itself serves on this machine, of which the inventory would warn. */
+  readonly network?: Partial<Variables['network']>;
   readonly facts?: Partial<Facts>;
   readonly group?: 'database' | 'rpc' | 'replica' | 'monitor' | 'gateway' | 'backup';
   readonly hosts?: (hosts: Context<Variables>['hosts']) => Context<Variables>['hosts'];
@@ -41,19 +43,24 @@ export interface Given {
 /** The context of a role for the first host of a group. */
 export async function contextOf({
   changes = [],
+  network = {},
   facts = {},
   group = 'database',
-  hosts = (all) => all,
+  hosts = (given) => given,
   includes = () => true,
 }: Given) {
   const inventory = await loadOnce(changes);
-  const host = inventory.hosts.find(({ groups }) => groups.includes(group));
+  const all = inventory.hosts.map((each) => ({
+    ...each,
+    vars: { ...each.vars, network: { ...each.vars.network, ...network } },
+  }));
+  const host = all.find(({ groups }) => groups.includes(group));
   if (!host) throw new Error(`no host in ${group}`);
   return {
     host,
     vars: host.vars,
     facts: { ...sound, ...facts },
-    hosts: hosts(inventory.hosts),
+    hosts: hosts(all),
     includes,
     given: {},
   };

@@ -22,3 +22,11 @@ export function dataFolders(
   ];
   return new Map(names.map((name) => [name, dataFolder(vars, name)]));
 }
+
+/**
+ * Folders whose file systems must not fill up, beside Docker's own. A database may be on a disk of
+ * its own, mounted below `paths.data`.
+ */
+export function watchedFolders(groups: readonly string[], vars: Pick<Variables, 'paths'>): readonly string[] {
+  return ['/', vars.paths.data, ...dataFolders(groups, vars).values()];
+}

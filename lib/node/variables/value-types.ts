@@ -116,7 +116,12 @@ export const registryAddress = matching(
 export const repository = z
   .string()
   .regex(/^[^\s\p{Cc}-][^\s\p{Cc}]*$/u, 'must be one word that does not start with -')
-  .regex(/^(?![Hh][Tt][Tt][Pp][Ss]?:\/\/[^/?#]*@)/, { error: noPassword, abort: true });
+  .regex(/^(?![Hh][Tt][Tt][Pp][Ss]?:\/\/[^/?#]*@)/, { error: noPassword, abort: true })
+  // The name of a user is part of an address of ssh.
+  .regex(/^(?![A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@]*:[^/?#]*@)/, {
+    error: 'must not hold a password: it would be visible to others',
+    abort: true,
+  });
 
 export const gitRef = z
   .string()

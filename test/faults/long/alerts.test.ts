@@ -31,7 +31,7 @@ describe('Metrics and alerts: a host and its monitor', () => {
   });
   afterAll(async () => {
     await watch?.stop();
-    await rm(folder, { recursive: true, force: true });
+    if (folder) await rm(folder, { recursive: true, force: true });
   });
 
   test('each fault alone: its alert fires, no other does, and it clears', async ({ task }) => {

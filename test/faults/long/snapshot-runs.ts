@@ -31,7 +31,7 @@ export async function prepare(): Promise<void> {
     Buffer.from(await (await fetch(`http://${outside.address}:${outside.ports.http}/${name}`)).arrayBuffer());
   good = { state: await fetched(names.state), prover: await fetched(names.prover) };
   // Everything that a snapshot needs.
-  const later = ['snapshot', 'prover', 'pool-db', 'sync'].flatMap((role) => ['--skip-role', role]);
+  const later = ['snapshot', 'prover', 'pool-db', 'sync', 'release'].flatMap((role) => ['--skip-role', role]);
   const run = await runPlaybook('deploy', '-i', 'lab', '--limit', 'db-1', ...later);
   expect(run.exitCode, run.output).toBe(0);
 }

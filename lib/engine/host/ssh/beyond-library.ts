@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { keyModeFault } from '../../file/private-file.ts';
 import { agentKeyTypes } from './agent-keys.ts';
-import { lockedKey, readKeyFile } from './key-file.ts';
+import { isLockedPkcs8, lockedKey, readKeyFile } from './key-file.ts';
 import { hasAuthority, parseHostKey, readKnownHosts } from './known-hosts.ts';
 import type { Hop } from './link.ts';
 import { readText } from './read-text.ts';
@@ -38,8 +38,10 @@ function isKeyBeyond(path: string): boolean {
   const file = readKeyFile(path);
   if (!file) return false;
   if (existsSync(`${path}-cert.pub`)) return true;
-  const isUnusable = file.key === undefined && file.why !== undefined && file.why !== lockedKey;
   const text = readText(path) ?? '';
+  // OpenSSH asks for the passphrase of a format that the library does not read without one, either.
+  const isUnusable =
+    file.key === undefined && file.why !== undefined && (file.why !== lockedKey || isLockedPkcs8(text));
   return (
     isUnusable && /^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(text) && keyModeFault(path, text) === undefined
   );

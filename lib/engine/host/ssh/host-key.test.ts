@@ -87,3 +87,21 @@ test('without a known_hosts file no host is known', () => {
   );
   expect(check.refusal()?.hint).toMatch(/ssh-keyscan -t ed25519 db-1 >> \/nowhere\/known_hosts/);
 });
+
+test('a new key is put into the first file that keeps keys, or else into the inventory alone', () => {
+  const hintOf = (text: string, knownHostsFile?: string) => {
+    const check = checkHostKey('db-1', configOf(text), { hostKeys: [], knownHostsFile });
+    expect(check.accept(blobOf(ed25519))).toBe(false);
+    return check.refusal()?.hint;
+  };
+  expect(hintOf('userknownhostsfile /dev/null\nglobalknownhostsfile /nowhere/all')).toMatch(
+    /ssh-keyscan -t ed25519 db-1 >> \/nowhere\/all\n {2}or put it into the inventory\n/,
+  );
+  for (const hint of [
+    hintOf('', '/dev/null'),
+    hintOf('userknownhostsfile none\nglobalknownhostsfile /dev/null'),
+  ])
+    expect(hint).toBe(
+      `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\` on the host itself. If it is the same, put it into the inventory\n    host_key: ${ed25519}`,
+    );
+});

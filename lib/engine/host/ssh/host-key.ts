@@ -61,8 +61,10 @@ interface Trust {
   /** The host as known_hosts names it. */
   readonly label: string;
   readonly known: KnownKeys;
-  /** Where the accepted keys are, or a new one would be: the inventory, or a file. */
+  /** Where the accepted keys are: the inventory, or a file. */
   readonly source: string;
+  /** The file that can take a new key. */
+  readonly file: string | undefined;
   /** Lines of known_hosts about it that hold no key, as `file:line`. */
   damaged(): readonly string[];
   /** The jump hosts on the way to it. */
@@ -82,12 +84,15 @@ function trustOf(
   const port = config.hostKeyAlias === undefined ? config.port : 22;
   const found = findKnownKeys(readKnownHosts(files), host, port);
   const pinned = pinnedKeys(name, hostKeys);
+  // ssh_config names this one where no key is to be kept.
+  const file = files.find((path) => path !== '/dev/null');
   const listed = config.revokedHostKeys === undefined ? [] : readRevokedKeys(name, config.revokedHostKeys);
   const revoked = [...found.revoked, ...listed];
   return {
     label: nameOfHost(host, port),
     known: pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked },
-    source: pinned.length > 0 ? 'host_key in the inventory' : (files[0] ?? 'known_hosts'),
+    source: pinned.length > 0 ? 'host_key in the inventory' : (file ?? 'known_hosts'),
+    file,
     damaged: () => (pinned.length > 0 ? [] : damagedLines(files, host, port)),
     behind,
     listed,
@@ -105,6 +110,28 @@ export function pinnedKeys(name: string, hostKeys: readonly string[]): readonly 
     const what = `host_key in the inventory is not a host key: ${text}`;
     throw new Unreachable(name, what, 'write it as: ssh-ed25519 AAAA…');
   });
+}
+
+/**
+ * Why OpenSSH does not trust the certificate of a host, which a known authority signed. Advice to
+ * trust its key would go around the authority.
+ *
+ * @param why the words of ssh
+ */
+export function invalidCertificate(
+  hop: HostKeySettings & { readonly name: string; readonly config: SshConfig },
+  why: string,
+): Unreachable {
+  const { name, config } = hop;
+  const { label } = trustOf(name, { ...config, revokedHostKeys: undefined }, hop);
+  const renewal = /principal/.test(why)
+    ? `its authority has to make one for the name ${config.hostKeyAlias ?? config.host}`
+    : 'if the clock of this machine is right, its authority has to renew it';
+  return new Unreachable(
+    name,
+    `the certificate of ${label} is not valid, so its key is not trusted\n  ssh of this machine says: ${why}`,
+    `nothing was sent to it. The certificate is the file of HostCertificate in its sshd_config; ${renewal}`,
+  );
 }
 
 /** Why OpenSSH does not trust the key of a host. */
@@ -166,16 +193,16 @@ function revokedKey(name: string, { label }: Trust, shown: ShownKey, where: stri
 }
 
 function unknownKey(name: string, config: SshConfig, trust: Trust, shown: ShownKey): Unreachable {
-  const { label, source } = trust;
+  const { label, file } = trust;
   const damaged = trust.damaged().map((line) => `\n  ${line} is about this host, and holds no whole key`);
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
+  const scan =
+    file === undefined ? '' : `either\n    ${scanOf(config, trust, type)} >> ${shellWord(file)}\n  or `;
   return new Unreachable(
     name,
     `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}${damaged.join('')}`,
-    `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, either
-    ${scanOf(config, trust, type)} >> ${shellWord(source)}
-  or put it into the inventory
+    `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, ${scan}put it into the inventory
     host_key: ${shownLine(shown)}`,
   );
 }

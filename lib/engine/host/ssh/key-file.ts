@@ -54,8 +54,16 @@ export function readKeyFile(path: string): KeyFile | undefined {
       why: 'is a public key, and the agent does not hold its private key',
     };
   }
-  const why = /passphrase/i.test(parsed.message) ? lockedKey : `cannot be used: ${parsed.message}`;
+  const why =
+    /passphrase/i.test(parsed.message) || isLockedPkcs8(text)
+      ? lockedKey
+      : `cannot be used: ${parsed.message}`;
   return { path, key: undefined, publicKey: publicBlobIn(text) ?? beside(), why };
+}
+
+/** Whether a text is a private key that a passphrase locks, in a format that OpenSSH alone reads. */
+export function isLockedPkcs8(text: string): boolean {
+  return /^-----BEGIN ENCRYPTED PRIVATE KEY-----$/m.test(text);
 }
 
 /** The public blob of a key, as the protocol has it. */

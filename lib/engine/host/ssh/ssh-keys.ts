@@ -114,11 +114,17 @@ export function readNamedKey(
   if (!file)
     throw new Unreachable(name, `the key file ${path} cannot be read`, 'see identity_file in the inventory');
   if (isUsable(file) || held?.some((key) => file.publicKey?.equals(key))) return file;
+  const hint =
+    file.why === lockedKey
+      ? unlockAdvice(path, held !== undefined)
+      : (file.hint ?? 'name another in the inventory: identity_file');
+  throw new Unreachable(name, `the key file ${path} ${file.why}`, hint);
+}
+
+/** What to do about a key that a passphrase locks. */
+export function unlockAdvice(path: string, hasAgent: boolean): string {
   const add = `ssh-add ${shellWord(path)}`;
-  const unlock = held
+  return hasAgent
     ? `add it to the agent: ${add}`
     : `start an agent and add it: eval "$(ssh-agent)" && ${add}`;
-  const hint =
-    file.why === lockedKey ? unlock : (file.hint ?? 'name another in the inventory: identity_file');
-  throw new Unreachable(name, `the key file ${path} ${file.why}`, hint);
 }

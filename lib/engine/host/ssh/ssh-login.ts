@@ -143,7 +143,8 @@ function bannerOf(ssh: NodeSSH) {
     onMethod() {
       beforeMethod = messages.length;
     },
-    // The first message is the banner that everybody gets, at the first method.
+    // The first message may be the banner that everybody gets, at the first method: the library does
+    // not say whether the method was answered before it.
     seen: (): Pick<Seen, 'words' | 'isReason'> => ({
       words: messages.flat(),
       isReason: messages.length > Math.max(beforeMethod, 1),
@@ -233,7 +234,10 @@ export interface Seen {
 }
 
 /** The keys of a login that failed. */
-type Tried = Pick<Credentials, 'tried' | 'unusable'>;
+export interface Tried extends Pick<Credentials, 'tried' | 'unusable'> {
+  /** Why a key that was tried may have been refused. */
+  readonly faults?: readonly string[];
+}
 
 /**
  * Why there is no login.
@@ -312,9 +316,7 @@ function endedEarly(name: string, config: SshConfig, seen: Seen, error: SshError
   // It has words in the middle of a login alone.
   if (words.length > 0) {
     const what = `${where} ended the connection during the login${said(seen)}`;
-    return isReason
-      ? new Unreachable(name, what, tryByHand(config), error)
-      : new NetworkError(name, what, undefined, error);
+    return new (isReason ? Unreachable : NetworkError)(name, what, tryByHand(config), error);
   }
   const guess = 'its sshd may limit connections (MaxStartups, PerSourcePenalties); its log has the reason';
   const hint = greeting.length > 0 ? undefined : guess;
@@ -338,7 +340,7 @@ function late(name: string, config: SshConfig, seen: Seen, error: SshError, seco
 function loginRefused(
   name: string,
   config: SshConfig,
-  { tried, unusable }: Tried,
+  { tried, unusable, faults = [] }: Tried,
   seen: Seen,
   error: SshError,
 ): Unreachable {
@@ -358,7 +360,7 @@ function loginRefused(
   return new NoKeyAccepted(
     name,
     `${who}: no key was accepted (tried: ${tried.join(', ') || 'none'})${offers}${said({ words: reasons })}${quoted('ssh of this machine says', ofSsh)}`,
-    [...advice, tryByHand(config), ...unusable].join('; '),
+    [...faults, ...advice, tryByHand(config), ...unusable].join('; '),
     error,
   );
 }
@@ -377,9 +379,12 @@ function optionWithoutKeys({ settings }: SshConfig): string | undefined {
 function adviceFor(config: SshConfig, offered: readonly string[]): string {
   if (offered.length > 0 && !offered.includes('publickey'))
     return 'allow keys in its sshd_config: PubkeyAuthentication yes';
-  return offered.includes('password') || offered.includes('keyboard-interactive')
-    ? `copy a public key there: ssh-copy-id ${destination(config)}`
-    : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const add =
+    offered.includes('password') || offered.includes('keyboard-interactive')
+      ? `copy a public key there: ssh-copy-id ${destination(config)}`
+      : `add a public key to ~/.ssh/authorized_keys of ${config.user} there`;
+  const rules = ['AllowUsers', ...(config.user === 'root' ? ['PermitRootLogin'] : []), 'from='];
+  return `${add}; or its sshd does not let ${config.user} in (${rules.join(', ')})`;
 }
 
 /** The last words of a server. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import pLimit from 'p-limit';
 import pRetry from 'p-retry';
-import { ConnectionLost, shellNeverStarted, Unreachable } from '../connection-errors.ts';
+import { ConnectionLost, endedBeforeCommand, shellNeverStarted, Unreachable } from '../connection-errors.ts';
 import type { RunLimits, Transport } from '../transport/transport.ts';
 import { createWatchdog, type Watchdog } from '../transport/watchdog.ts';
 import { type AnyWay, ChannelRefused, type CommandEnd, type Login, type Open } from './link.ts';
@@ -35,10 +35,11 @@ export function transportOver(
   const { open } = last;
   let startLimit = firstStartLimit;
   let givenUp: string | undefined;
+  let hasBegun = false;
   const lost = (cause?: unknown) => {
-    const why =
-      givenUp ?? chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
-    return new ConnectionLost(name, why, cause);
+    if (givenUp !== undefined) return new ConnectionLost(name, givenUp, cause);
+    const why = chain.map((one) => one.ended()).find((ended) => ended !== undefined) ?? 'the host closed it';
+    return hasBegun ? new ConnectionLost(name, why, cause) : endedBeforeCommand(name, why, cause);
   };
 
   /**
@@ -50,11 +51,17 @@ export function transportOver(
       close().catch(() => {});
       return lost();
     });
-    const running = pRetry(() => exec(name, open, line, input, { ...limits, startLimit, watchdog }), {
-      retries: 5,
-      minTimeout: 100,
-      shouldRetry: ({ error }) => error instanceof ChannelRefused && limit.activeCount === 1,
-    });
+    const onStart = () => {
+      hasBegun = true;
+    };
+    const running = pRetry(
+      () => exec(name, open, line, input, { ...limits, startLimit, watchdog, onStart }),
+      {
+        retries: 5,
+        minTimeout: 100,
+        shouldRetry: ({ error }) => error instanceof ChannelRefused && limit.activeCount === 1,
+      },
+    );
     try {
       return await watchdog.guard(running);
     } catch (error) {
@@ -79,9 +86,17 @@ export function transportOver(
       // Without exit code and signal the end of the command is unknown.
       if (code === undefined) throw lost();
       startLimit = laterStartLimit;
+      hasBegun = true;
       return { code, stdout: result.stdout, stderr: result.stderr };
     },
   };
+}
+
+interface ExecLimits extends RunLimits {
+  readonly startLimit: number;
+  readonly watchdog: Watchdog;
+  /** Called at the marker of the start. */
+  onStart(): void;
 }
 
 /**
@@ -94,29 +109,35 @@ function exec(
   open: Open,
   line: string,
   input: Buffer | undefined,
-  limits: RunLimits & { readonly startLimit: number; readonly watchdog: Watchdog },
+  limits: ExecLimits,
 ): Promise<CommandEnd> {
-  const { startMarker, startLimit, watchdog, onOutput } = limits;
+  const { startMarker, startLimit, watchdog, onStart, onOutput } = limits;
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let printed = '';
+    const stderr: Buffer[] = [];
     let started = false;
     open(line, input, {
       onOpen(channel) {
         timer = setTimeout(() => {
           channel.close();
-          reject(shellNeverStarted(name, startLimit));
+          reject(shellNeverStarted(name, startLimit, Buffer.from(printed, 'latin1'), Buffer.concat(stderr)));
         }, startLimit * 1000);
       },
       onStdout(chunk) {
         watchdog.count(chunk);
         onOutput?.(chunk);
-        if (startMarker === undefined || started) return;
+        if (started) return;
         printed += chunk.toString('latin1');
-        started = printed.includes(startMarker);
-        if (started) clearTimeout(timer);
+        started = startMarker !== undefined && printed.includes(startMarker);
+        if (!started) return;
+        clearTimeout(timer);
+        onStart();
       },
-      onStderr: watchdog.count,
+      onStderr(chunk) {
+        watchdog.count(chunk);
+        if (!started) stderr.push(chunk);
+      },
     })
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));

@@ -79,7 +79,7 @@ test('a refused login shows the tried keys, the methods that the server offers, 
   const there = `-p ${port} root@127.0.0.1`;
   sshConfig('hostname 127.0.0.1', 'identityfile none');
   expect(await refusal({ port, identityFile: first })).toBe(
-    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}); the server offers: publickey, password\n  copy a public key there: ssh-copy-id ${there}; try: ssh -v ${there}`,
+    `h: root could not log in at 127.0.0.1: no key was accepted (tried: ${first}); the server offers: publickey, password\n  copy a public key there: ssh-copy-id ${there}; or its sshd does not let root in (AllowUsers, PermitRootLogin, from=); try: ssh -v ${there}`,
   );
   sshConfig('hostname 127.0.0.1', `identityfile ${second}`);
   offered = ['password'];
@@ -88,7 +88,10 @@ test('a refused login shows the tried keys, the methods that the server offers, 
   );
   offered = ['publickey'];
   expect(await refusal({ port, identityFile: first })).toMatch(
-    /offers: publickey\n {2}add a public key to ~\/\.ssh\/authorized_keys of root there; try: ssh -v/,
+    /offers: publickey\n {2}add a public key to ~\/\.ssh\/authorized_keys of root there; or its sshd does not let root in \(AllowUsers, PermitRootLogin, from=\); try: ssh -v/,
+  );
+  expect(await refusal({ port, identityFile: first, user: 'ops' })).toMatch(
+    /; or its sshd does not let ops in \(AllowUsers, from=\); try: ssh -v/,
   );
 });
 
@@ -216,13 +219,22 @@ test('ssh is asked once for what all hosts have in common: its usual settings, a
 });
 
 test('a connection that closes on a command is an error: the command may not have run', async () => {
+  let begun = 0;
   const port = await sshServer((client) =>
-    welcome(client).on('session', (accept) => accept().on('exec', () => void client.end())),
+    welcome(client).on('session', (accept) =>
+      accept().on('exec', (begin) => {
+        begun += 1;
+        if (begun > 1) return void client.end();
+        const channel = begin();
+        channel.exit(0);
+        channel.end();
+      }),
+    ),
   );
-  const lost: unknown = await connect('h', reach({ port }), { retries: 0 }).then(
-    (connection) => connection.exec('true').catch((error: unknown) => error),
-    (error: unknown) => error,
-  );
+  const config = await resolveSshConfig('h', '127.0.0.1', { user: 'root', port });
+  const { transport } = await openSsh('h', reach({ port }), config, { retries: 0 });
+  expect((await transport.run('first', undefined)).code).toBe(0);
+  const lost: unknown = await transport.run('second', undefined).catch((error: unknown) => error);
   expect(lost).toMatchObject({
     message: 'h: the connection was lost: the host closed it',
     hint: 'run again: the next run checks what was done, and does the rest',

@@ -120,7 +120,7 @@ test.each([
     'the shell runs nothing',
     [{ stdout: 'Not available.\n' }],
     undefined,
-    /the login shell did not run a command \(it ended with 1\): Not available\.\n {2}the account needs a login shell that runs/,
+    /the login shell did not run a command \(it ended with 1\): Not available\.\n {2}this key or account may have a forced command there \(authorized_keys, a certificate, ForceCommand\), or no login shell$/,
   ],
 ])('%s', async (_, answers, given, wanted) => {
   const failed = await findBecome('db-1', host(...answers).transport, 'me', given).catch(

@@ -16,7 +16,8 @@ export interface RunLimits {
 /** Carries a command line to a login shell and its output back. */
 export interface Transport {
   /**
-   * @throws ConnectionLost also where the host is given up: see watchdog.ts
+   * @throws ConnectionLost also where the host is given up: see watchdog.ts; Unreachable where the
+   * connection ends before the host begins its first command
    */
   run(
     command: string,

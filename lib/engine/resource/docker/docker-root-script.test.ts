@@ -128,6 +128,42 @@ test('a setting that is an option counts, and the data of that host are where th
   expect(await said('docker_root')).toBe('/srv/docker');
 });
 
+const obstacles = readScript(new URL('../../../../templates/host/docker-root-obstacles.sh', import.meta.url));
+
+/** Docker as it prints its storage driver (`docker info --format '{{.Driver}}'`). */
+const dockerWith = (driver: string) =>
+  standInFor(
+    'docker',
+    `case "$*" in *SecurityOptions*) echo '[name=apparmor]' ;; *Driver*) echo ${driver} ;; esac`,
+  );
+
+test.each(['btrfs', 'zfs', 'devicemapper', 'aufs'])(
+  'layers of the storage driver %s are in no copy of files: no move is begun',
+  async (driver) => {
+    unitIs(debian);
+    dockerWith(driver);
+    const [from, to] = [temporaryDirectory(), temporaryDirectory()];
+    expect(await said(`set -- ${from} ${to}/docker ${from}\n${obstacles}`)).toBe(
+      `Docker keeps its images and containers by its storage driver ${driver}, and a copy of ${from} would hold none of their files
+leave its data on the disk of ${from} (docker_root: { disk: … }), or write "storage-driver": "overlay2" into /etc/docker/daemon.json and restart Docker: it begins without its images and containers, whose files stay in ${from}`,
+    );
+  },
+);
+
+test.each(['overlay2', 'overlayfs', 'fuse-overlayfs', 'vfs'])(
+  'layers of the storage driver %s are files, and a move may begin',
+  async (driver) => {
+    unitIs(debian);
+    dockerWith(driver);
+    standInFor(
+      'findmnt',
+      'case "$*" in *FSTYPE*--mountpoint*) echo ext4 ;; *OPTIONS*) echo rw,relatime ;; esac',
+    );
+    const [from, to] = [temporaryDirectory(), temporaryDirectory()];
+    expect(await said(`set -- ${from} ${to}/docker ${from}\n${obstacles}`)).toBe('');
+  },
+);
+
 test('xfs-without-ftype: no move to that file system is begun', async () => {
   unitIs(debian);
   const [from, to] = [temporaryDirectory(), temporaryDirectory()];
@@ -137,9 +173,6 @@ test('xfs-without-ftype: no move to that file system is begun', async () => {
     'case "$*" in *FSTYPE*--mountpoint*) echo xfs ;; *OPTIONS*) echo rw,relatime ;; esac',
   );
   standInFor('xfs_info', `exec cat ${fileURLToPath(new URL('xfs-without-ftype/xfs_info', hosts))}`);
-  const obstacles = readScript(
-    new URL('../../../../templates/host/docker-root-obstacles.sh', import.meta.url),
-  );
   expect(await said(`set -- ${from} ${to}/docker ${from}\n${obstacles}`)).toMatch(
     /^the XFS file system at \S+ was made without ftype, and Docker does not start on it\nonly a new file system has ftype/,
   );

@@ -6,6 +6,9 @@ import { parseJson } from '../../text/parse-json.ts';
  */
 export const goRuntime = '(panic|fatal error|runtime): ';
 
+/** What the kernel and the loader say of a program that cannot run here, in their own words. */
+export const cannotRun = "(exec |[^ {]+: ).*(exec format error|GLIBC_[0-9.]+' not found)";
+
 /** A line of a log. */
 export interface LogLine {
   /** In small letters: `fatal`, also for a panic; empty where the line has none. */
@@ -21,7 +24,7 @@ export interface LogLine {
  * a panic, or any text
  */
 export function readLogLine(line: string): LogLine {
-  if (new RegExp(`^${goRuntime}`).test(line)) return { level: 'fatal', message: line };
+  if (new RegExp(`^(${goRuntime}|${cannotRun})`).test(line)) return { level: 'fatal', message: line };
   const { level, msg } = Object(parseJson(line)) as { level?: unknown; msg?: unknown };
   if (typeof level === 'string' && typeof msg === 'string')
     return { level: rank(level), message: words(msg) };

@@ -110,6 +110,7 @@ test.each<[string, OverrideName, unknown]>([
     'node_config',
     { RPC: { Port: 8133, WebSockets: { Enabled: false } }, Metrics: { Port: 6060, ProfilingEnabled: false } },
   ],
+  ['each way to follow layer 1', 'node_config', { Synchronizer: { L1SynchronizationMode: 'sequential' } }],
   ['a port of a server of the prover that does not run', 'prover_config', { hashDBServerPort: 50081 }],
 ])('%s is accepted', async (_, name, value) => {
   expect(await complaint(name, value)).toBe('accepted');
@@ -273,6 +274,24 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     'node_config',
     { Log: { Level: 'verbos' } },
     'node_config.Log.Level must be one of debug, info, warn, error, dpanic, panic, fatal',
+  ],
+  [
+    'a way to follow layer 1 that the node does not know',
+    'node_config',
+    { Synchronizer: { L1SynchronizationMode: 'paralel' } },
+    'node_config.Synchronizer.L1SynchronizationMode must be one of sequential, parallel',
+  ],
+  [
+    'no executor',
+    'prover_config',
+    { runExecutorServer: false },
+    'prover_config.runExecutorServer must be true\n  the node has its blocks executed by it',
+  ],
+  [
+    'no hash database',
+    'prover_config',
+    { runHashDBServer: false },
+    "prover_config.runHashDBServer must be true\n  the node asks it for the chain's state",
   ],
   ['no port', 'node_config', { RPC: { Port: 70000 } }, 'node_config.RPC.Port must be a port, 1 to 65535'],
   [

@@ -159,8 +159,8 @@ const listening: Readonly<Record<OverrideName, Readonly<Record<string, string | 
     'Metrics.ProfilingPort': 'Metrics.ProfilingEnabled',
   },
   prover_config: {
-    executorServerPort: 'runExecutorServer',
-    hashDBServerPort: 'runHashDBServer',
+    executorServerPort: undefined,
+    hashDBServerPort: undefined,
     aggregatorServerPort: 'runAggregatorServer',
   },
 };

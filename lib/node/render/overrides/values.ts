@@ -47,11 +47,22 @@ export const kinds: Readonly<Record<Kind, KindRule>> = {
 
 /**
  * Keys for which the node accepts only some values (spec part 2, section Log; the levels are those
- * of its logger, zap).
+ * of its logger, zap). With another one for L1SynchronizationMode, sync ends at its start.
  */
 export const choices: Readonly<Record<string, readonly string[]>> = {
   'Log.Environment': ['production', 'development'],
   'Log.Level': ['debug', 'info', 'warn', 'error', 'dpanic', 'panic', 'fatal'],
+  'Synchronizer.L1SynchronizationMode': ['sequential', 'parallel'],
+};
+
+/** Keys with one value that works, each with the reason. */
+const fixed: Readonly<Record<string, { readonly value: boolean; readonly why: string }>> = {
+  IsTrustedSequencer: {
+    value: false,
+    why: 'this node is never a sequencer: it follows the trusted one',
+  },
+  runExecutorServer: { value: true, why: 'the node has its blocks executed by it' },
+  runHashDBServer: { value: true, why: "the node asks it for the chain's state" },
 };
 
 /** The node keeps these in 32 bits: 4294967296 becomes 0 without a message. */
@@ -128,9 +139,8 @@ function kindFault(value: unknown, kind: Kind): Refusal | undefined {
 
 /** A value of the right type can still be one that the program does not accept for that key. */
 function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefined {
-  if (key === 'IsTrustedSequencer' && value === true) {
-    return { what: 'must be false', hint: 'this node is never a sequencer: it follows the trusted one' };
-  }
+  const only = fixed[key];
+  if (only && value !== only.value) return { what: `must be ${only.value}`, hint: only.why };
   if (typeof value === 'number') {
     const { minimum, maximum = Number.POSITIVE_INFINITY } = limitsOf(key);
     if (minimum <= value && value <= maximum) return undefined;

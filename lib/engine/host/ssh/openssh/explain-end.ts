@@ -1,9 +1,12 @@
 import { readable } from '../../../text/printable.ts';
 import type { Unreachable } from '../../connection-errors.ts';
 import { notForwarded } from '../hops.ts';
-import { refusedKey } from '../host-key.ts';
+import { invalidCertificate, refusedKey } from '../host-key.ts';
+import { lockedKey, readKeyFile } from '../key-file.ts';
 import type { Hop } from '../link.ts';
-import { explain, NetworkError, type Seen, type SshError } from '../ssh-login.ts';
+import { unlockAdvice } from '../ssh-keys.ts';
+import { explain, NetworkError, NoKeyAccepted, type Seen, type SshError, type Tried } from '../ssh-login.ts';
+import { certificateFault } from '../user-certificate.ts';
 import { wordsOfServer } from './server-words.ts';
 import { wordsOf } from './words-of.ts';
 
@@ -85,8 +88,14 @@ export function explainEnd(
   const ofServer = wordsOfServer(said, config.settings.has('logverbose')).filter((line) => !ended.test(line));
   const ofSsh = reasons.filter((line) => !ofServer.includes(line));
   const login = loginIn(text, asks);
+  const locked = login?.isRefused && !asks ? lockedOut(hop, text) : undefined;
+  if (locked) return locked;
   if (login?.isRefused)
-    return explained(errorOf('authentication'), { ...login, words: ofServer, ofSsh }, login);
+    return explained(
+      errorOf('authentication'),
+      { ...login, words: ofServer, ofSsh },
+      { ...login, faults: [...certificateFaults(hop), ...(asks ? [] : lockedFaults(hop, text))] },
+    );
   if (login ? ofServer.length > 0 : words.length > 0 && reasons.length === 0) {
     const isReason = afterLastMethod(said).some((line) => ofServer.includes(line));
     return explained(errorOf('', 'ECONNRESET'), { offered: [], words: ofServer, isReason });
@@ -122,10 +131,33 @@ function loginIn(text: string, asks: boolean) {
   };
 }
 
-const noKeys: { readonly tried: readonly string[]; readonly unusable: readonly string[] } = {
-  tried: [],
-  unusable: [],
-};
+/** A login without the key that the server accepts, as a passphrase locks it. */
+function lockedOut({ name, config }: Hop, text: string): Unreachable | undefined {
+  const path = lockedOf(text, /^debug1: Server accepts key: (.*) \S+ SHA256:\S+(?: explicit)?$/gm)[0];
+  if (path === undefined) return undefined;
+  const what = `${config.user} could not log in at ${config.host}: the server accepts the key ${path}, which ${lockedKey}`;
+  return new NoKeyAccepted(name, what, unlockAdvice(path, config.agent !== undefined));
+}
+
+/** Keys that were not tried, as ssh does not see even the public part without the passphrase. */
+function lockedFaults({ config }: Hop, text: string): readonly string[] {
+  return lockedOf(text, /^debug1: Trying private key: (.*)$/gm).map(
+    (path) => `${path} ${lockedKey}: ${unlockAdvice(path, config.agent !== undefined)}`,
+  );
+}
+
+/** The keys of these lines of ssh that a passphrase locks. */
+function lockedOf(text: string, lines: RegExp): readonly string[] {
+  const paths = new Set([...text.matchAll(lines)].map(([, path = '']) => path));
+  return [...paths].filter((path) => readKeyFile(path)?.why === lockedKey);
+}
+
+function certificateFaults({ identityFile, config }: Hop): readonly string[] {
+  const paths = new Set([identityFile ?? [], config.identityFiles].flat());
+  return [...paths].flatMap((path) => certificateFault(path, config.user) ?? []);
+}
+
+const noKeys: Tried = { tried: [], unusable: [] };
 
 const noTerminal =
   'nobody can be asked for a password: there is no terminal, and no program for that (SSH_ASKPASS)';
@@ -143,6 +175,8 @@ function refusedHostKey(hop: Hop, text: string): Unreachable | undefined {
   const [, type = 'a key', fingerprint = ''] =
     /^debug1: Server host (?:key|certificate): (\S+) (SHA256:[^\s,]+)/m.exec(text) ?? [];
   const status = statusIn(text);
+  const [invalid] = /^Certificate invalid: .*$/m.exec(text) ?? [];
+  if (invalid !== undefined && status === 'unknown') return invalidCertificate(hop, readable(invalid));
   return refusedKey(hop, status, { type, fingerprint });
 }
 

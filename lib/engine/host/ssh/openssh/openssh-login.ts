@@ -5,7 +5,7 @@ import { Unreachable } from '../../connection-errors.ts';
 import { agentKeyTypes, listAgentKeys } from '../agent-keys.ts';
 import { jumpKey } from '../hops.ts';
 import { pinnedKeys } from '../host-key.ts';
-import { lockedKey } from '../key-file.ts';
+import { type KeyFile, lockedKey } from '../key-file.ts';
 import type { Hop, LogIn, Login, LoginLimits, ProxyCommand } from '../link.ts';
 import { readNamedKey } from '../ssh-keys.ts';
 import { NoKeyAccepted } from '../ssh-login.ts';
@@ -203,7 +203,10 @@ async function otherKeys(
   const { canAsk } = askingBy(limits);
   const held = config.agent === undefined ? undefined : await listAgentKeys(config.agent);
   // OpenSSH reads more formats than the library.
-  const { publicKey } = readNamedKey(name, identityFile, held, ({ why }) => why !== lockedKey || canAsk);
+  const isUsable = ({ why, publicKey }: KeyFile) =>
+    // Which key of the agent it is may not be known.
+    why !== lockedKey || canAsk || (publicKey === undefined && held !== undefined && held.length > 0);
+  const { publicKey } = readNamedKey(name, identityFile, held, isUsable);
   const isHeld = held?.some((key) => publicKey?.equals(key)) ?? false;
   return (
     config.agent !== undefined &&

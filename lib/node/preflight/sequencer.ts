@@ -1,0 +1,45 @@
+import { shownAddress } from '../../engine/resource/network/http.ts';
+import { drift, expectation, type Resource, refused, warning } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
+import { jsonRpc, methodNotFound } from '../chain/json-rpc.ts';
+import { askChainId, isOfChain } from '../chain/reachable.ts';
+import { nodeContainers } from '../variables/services.ts';
+import type { Variables } from '../variables/variables.ts';
+
+/**
+ * A server that was deployed with this address, and one that takes the place of another by a
+ * switch or a recovery, serves the blocks that it has while the sequencer is away, and its
+ * components start. So that is a warning there. A new server, a new address, another chain and a
+ * server without what the synchronizer asks for are refused.
+ */
+export function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>): Resource {
+  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
+  const { trusted_sequencer_url: url, l2_chain_id } = vars.network;
+  return expectation('trusted sequencer answers', {
+    check: async (reader) => {
+      const [id, batches, settings, ...containers] = await Promise.all([
+        askChainId(reader, url),
+        // The synchronizer asks for batches, json-rpc does not.
+        groups.includes('database') ? jsonRpc(reader, url, 'zkevm_batchNumber') : undefined,
+        reader.read(`${vars.paths.deployment}/node.config.toml`),
+        ...nodeContainers(groups).map((name) => reader.container(name)),
+      ]);
+      const isDeployed =
+        takesOver ||
+        (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
+      const away = (error: string) =>
+        isDeployed ? warning(`${error}; this server goes on with the blocks that it has`) : drift(error);
+      if (!id.ok) return away(id.error);
+      const ofChain = isOfChain(url, id, l2_chain_id);
+      // A host without curl and wget tries the connection only.
+      if (ofChain.is !== 'ok' || id.value === undefined || !batches || batches.ok) return ofChain;
+      const shown = shownAddress(url);
+      if (batches.code !== methodNotFound) return away(batches.error.replaceAll(url, shown));
+      return refused(
+        `${shown} does not serve zkevm_batchNumber, and the synchronizer follows the trusted sequencer by its batches`,
+        'name a node in network.trusted_sequencer_url that has zkevm among the enabled APIs of its RPC (--http.api)',
+      );
+    },
+    hint: 'check network.trusted_sequencer_url and network.l2_chain_id in the inventory, and the firewall of this host',
+  });
+}
