@@ -19,14 +19,14 @@ case $file in
   *) refuse "dockerd reads its settings from $file (--config-file), and not from /etc/docker/daemon.json" \
     "move these settings to /etc/docker/daemon.json, take the option away (systemctl cat docker.service shows where it is), and restart Docker" ;;
 esac
-case $(docker info --format '{{.SecurityOptions}}' 2>/dev/null) in
+case $(timeout 10 docker info --format '{{.SecurityOptions}}' 2>/dev/null) in
   *name=userns*) refuse "Docker gives its containers users of their own (userns-remap), and keeps its data in a folder of theirs, $from" \
     "no deployment works with that: the first check of a deploy says what to do" ;;
 esac
 
 # btrfs and zfs have each layer in a file system of its own: a copy of the folder has none of them. An engine that gives no answer has a
 # driver that nobody can know here.
-driver=$(docker info --format '{{.Driver}}' 2>/dev/null)
+driver=$(timeout 10 docker info --format '{{.Driver}}' 2>/dev/null)
 case $driver in
   overlay* | fuse-overlayfs | vfs | '') ;;
   *) refuse "Docker keeps its images and containers by its storage driver $driver, and a copy of $from would hold none of their files" \

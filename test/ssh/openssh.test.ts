@@ -80,9 +80,8 @@ test.each([
   [
     'of another user',
     ['-n', 'deploy,ops'],
-    'is for deploy, ops and not for root, unless AuthorizedPrincipalsFile there says otherwise',
+    'is for deploy, ops and not for root, unless the principals of its sshd say otherwise',
   ],
-  ['of nobody', [], 'is for nobody and not for root, unless AuthorizedPrincipalsFile there says otherwise'],
 ])('a certificate of the user that is %s is named', async (_, options, fault) => {
   const authority = newKey();
   const own = await sshdWith(`AuthorizedKeysFile none\nTrustedUserCAKeys ${authority}.pub`);

@@ -1,4 +1,5 @@
 import { exitCode, Problem } from '../problem/problem.ts';
+import { redact } from '../secret/secret.ts';
 import { readable } from '../text/printable.ts';
 
 /** A host cannot be reached, refuses the login, or is not the one it should be. */
@@ -68,5 +69,5 @@ function said(words: string): string {
 
 function lastLines(stdout: Buffer, stderr: Buffer): string {
   const printed = stderr.toString().trim() || stdout.toString().trim();
-  return readable(printed.split('\n').slice(-4).join('\n'));
+  return readable(redact(printed).split('\n').slice(-4).join('\n'));
 }

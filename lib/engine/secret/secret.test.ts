@@ -98,6 +98,17 @@ test.each([
     'invalid_token q1W2e3R4t5Y6u7I8o9P0aSdF of services',
     'invalid_token [secret] of services',
   ],
+  // Words of an address are no keys.
+  [
+    'https://s3.example/snapshots/mainnet_state_db.sql.tar.gz?X-Amz-Signature=0a1b2c3d4e5f60718293a4b5c6d7e8f9',
+    'unpack mainnet_state_db.sql.tar.gz signed 0a1b2c3d4e5f60718293a4b5c6d7e8f9',
+    'unpack mainnet_state_db.sql.tar.gz signed [secret]',
+  ],
+  [
+    'https://l1.example/ethereum-mainnet/rpc/kQ9vPz3mT7wXc2Lb',
+    'ethereum-mainnet refuses kQ9vPz3mT7wXc2Lb',
+    'ethereum-mainnet refuses [secret]',
+  ],
 ])('of the secret %s the parts that say much are masked: %s', (address, text, masked) => {
   new Secret(address);
   expect(redact(text)).toBe(masked);

@@ -70,18 +70,25 @@ function addressForms(value: string): string[] {
   const login = password === '' ? [] : [password, `${username}:${password}`];
   // The path of a database is its name.
   if (!/^(https?|wss?):$/.test(protocol)) return [href, ...login];
-  const names = pathname.split('/');
+  const names = pathname.split('/').slice(1);
   // A provider shows the path from any of its names on.
-  const paths = names.slice(0, -1).map((_, at) => names.slice(at).join('/'));
+  const ends = names.map((_, at) => names.slice(at)).filter((end) => end.some(isLikeKey));
+  const paths = [pathname, pathname.slice(1), ...ends.map((end) => end.join('/'))];
   const query = search === '' ? [] : [pathname + search, search];
-  const parts = [...names, ...searchParams.values()];
+  const values = [...searchParams.values()].filter(({ length }) => length >= leastOfPart);
   return [
     href,
     ...login,
-    ...[...paths, pathname.slice(1)].filter(({ length }) => length >= leastOfPath),
+    ...paths.filter(({ length }) => length >= leastOfPath),
     ...query,
-    ...parts.filter(({ length }) => length >= leastOfPart),
+    ...values,
+    ...names.filter(isLikeKey),
   ];
+}
+
+/** A name in a path that is no word: those of networks and of archives are in many texts. */
+function isLikeKey(name: string): boolean {
+  return name.length >= leastOfPart && /^[\w-]*[A-Z\d][\w-]*$/.test(name);
 }
 
 /** Escapes of JSON that some programs write and others do not: those of Go, and all but ASCII. */

@@ -85,9 +85,6 @@ test.each<[whose: string, changes: Changes, address?: string, group?: 'database'
     'database',
   ],
   ['the webhook of the disk alert', [[['vars', 'disk_alert', 'webhook'], `http://${inside}/alert`]]],
-  ['in monitoring.scrape_from', [[['vars', 'monitoring', 'scrape_from'], [inside]]]],
-  ['in firewall.internal', [[['vars', 'firewall', 'internal'], ['10.213.7.0/24']]], '10.213.7.0/24'],
-  ['in firewall.internal', [[['vars', 'firewall', 'internal'], ['10.213.7.128/25']]], '10.213.7.128/25'],
   [
     'in firewall.connects_from of db-1',
     [[['groups', 'database', 'db-1', 'vars'], { firewall: { connects_from: [inside] } }]],
@@ -111,6 +108,8 @@ test.each<[what: string, changes: Changes]>([
   ],
   ['all clients', [[['vars', 'firewall', 'json_rpc'], ['0.0.0.0/0']]]],
   ['clients in containers of the host', [[['vars', 'firewall', 'json_rpc'], ['10.213.7.0/24']]]],
+  ['databases for containers of the host', [[['vars', 'firewall', 'internal'], ['10.213.7.128/25']]]],
+  ['a Prometheus in a container', [[['vars', 'monitoring', 'scrape_from'], [inside]]]],
   ['the address of a container', [[['vars', 'monitoring', 'scrape_from'], ['10.214.7.2/32']]]],
   ['names', [[['vars', 'disk_alert', 'webhook'], 'http://alerts.example/']]],
   ['a word', [[['vars', 'disk_alert', 'webhook'], 'journal']]],

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { describeUnmet, isWarning, ok, type Resource } from '../../engine/resource/resource.ts';
-import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { layer1Answers } from './layer1.ts';
@@ -57,10 +57,16 @@ async function judged(...urls: readonly string[]) {
   return judgedBy(layer1Answers(await contextWith(urls)));
 }
 
-async function judgedBy(resources: readonly Resource[]) {
+/** @param deployed the address in the settings of a node that runs there */
+async function judgedBy(resources: readonly Resource[], deployed?: string) {
   const resource = resources.find(({ name }) => name.includes('layer 1 answer'));
   if (!resource) throw new Error('nobody is asked');
-  const verdict = await resource.check(localHost());
+  const verdict = await resource.check(
+    localHost('', {
+      container: async () => (deployed === undefined ? undefined : runningContainer),
+      read: async () => (deployed === undefined ? undefined : Buffer.from(`"${deployed}"`)),
+    }),
+  );
   return { verdict, warns: isWarning(resource, verdict), words: describeUnmet(resource, verdict) };
 }
 
@@ -88,7 +94,32 @@ test('a single address is asked the same as each of several, in one request to t
   const gone = await judged(away);
   expect(gone.words).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*\ncheck network\.l1_rpc_url and/);
   const odd = await judged(await provider(55_555, { result: 'none' }));
-  expect(odd.words).toMatch(/^http:\/\/127\.0\.0\.1:\d+ gives no logs of its newest blocks\n/);
+  expect(odd.warns).toBe(true);
+  expect(odd.words).toMatch(
+    /^http:\/\/127\.0\.0\.1:\d+ gives no logs of its newest blocks; the node asks for logs at its start\n/,
+  );
+});
+
+test('where a node has read its logs from that address, a failure to give them is a warning', async () => {
+  const url = await provider(55_555, tooMany);
+  const resources = layer1Answers(await contextWith([url]));
+  const again = await judgedBy(resources, url);
+  expect(again.warns).toBe(true);
+  expect(again.words).toMatch(/is limited to a 10,000 block range; this server goes on with what it has\n/);
+  expect((await judgedBy(resources, 'http://other.example')).verdict.is).toBe('drift');
+  const chain = await provider(1);
+  expect((await judgedBy(layer1Answers(await contextWith([chain])), chain)).warns).toBe(false);
+});
+
+// Words of geth, of a server behind a balancer that lacks the newest block.
+test('a server that lacks the newest block gives logs later', async () => {
+  const behind = { error: { code: -32_602, message: 'block range extends beyond current head block' } };
+  expect((await judged(await provider(55_555, behind))).warns).toBe(true);
+  const several = await judged(await provider(55_555, behind), await provider());
+  expect([several.warns, several.words]).toEqual([
+    true,
+    expect.stringContaining('; the node uses the others'),
+  ]);
 });
 
 test('an RPC server, whose node reads no logs of layer 1, asks a single address for its chain alone', async () => {

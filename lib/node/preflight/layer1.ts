@@ -24,7 +24,8 @@ import { beforehand } from './known.ts';
 
 /**
  * Layer 1 answers, and is of its chain. The Database+Sync server, whose node reads logs, asks for
- * them, too. Of several addresses, it asks each; the nodes of other servers ask that server.
+ * them, too. Of several addresses, it asks each; the nodes of other servers ask that server. Where
+ * a node has read its logs from one address before, a failure to give logs is a warning.
  */
 export function layer1Answers(context: Context<Variables>): Resource[] {
   const { host, vars } = context;
@@ -38,13 +39,23 @@ export function layer1Answers(context: Context<Variables>): Resource[] {
 }
 
 function oneAnswers(context: Context<Variables>): Resource {
-  const { l1_rpc_url = '', chain_id } = context.vars.network;
+  const { host, vars, given } = context;
+  const { l1_rpc_url = '', chain_id } = vars.network;
+  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
   return expectation('layer 1 answers', {
     check: async (reader) => {
-      if (!context.host.groups.includes('database'))
+      if (!host.groups.includes('database'))
         return isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id);
-      const { is, why, hint } = await askProvider(reader, l1_rpc_url, context);
-      return is === 'good' ? ok : is === 'away' ? drift(why) : refused(why, hint);
+      const [{ is, why, hint, logs }, settings, sync] = await Promise.all([
+        askProvider(reader, l1_rpc_url, context),
+        reader.read(`${vars.paths.deployment}/node.config.toml`),
+        reader.container('sync'),
+      ]);
+      if (is === 'good') return ok;
+      const isDeployed = sync !== undefined && settings?.includes(`"${l1_rpc_url}"`) === true;
+      if (logs && (isDeployed || takesOver)) return warning(`${why}; this server goes on with what it has`);
+      if (logs && is === 'away') return warning(`${why}; the node asks for logs at its start`);
+      return is === 'away' ? drift(why) : refused(why, hint);
     },
     hint: 'check network.l1_rpc_url and network.chain_id in the inventory: the node ends at its start when layer 1 does not answer, and with another chain it drops its blocks of layer 1',
   });
@@ -97,6 +108,8 @@ interface Asked {
   readonly is: 'good' | 'away' | 'never';
   readonly why: string;
   readonly hint: string;
+  /** Whether all but the logs is right. */
+  readonly logs?: boolean;
 }
 
 const good: Asked = { is: 'good', why: '', hint: '' };
@@ -114,11 +127,14 @@ async function askProvider(reader: Reader, url: string, context: Context<Variabl
     return { is: 'never', why: ofChain.note ?? '', hint };
   }
   if (logs.ok) return good;
-  // A limit of requests passes, one of blocks does not.
+  // A limit of requests passes, one of blocks does not. Behind a balancer the next server may lack
+  // the newest block.
   const isLimit = /\b(block|range|results?)\b/i.test(logs.error) && logs.code !== undefined;
-  if (!isLimit) return away(logs.error);
+  const isBehind = /\b(beyond|latest|head|future|not found|unknown)\b/i.test(logs.error);
+  if (!isLimit || isBehind) return { ...away(logs.error), logs: true };
   return {
     is: 'never',
+    logs: true,
     why: `${shownAddress(url)} gives no logs of ${chunk} blocks: ${logs.error}`,
     hint: 'use another provider, or a smaller node_config.Etherman.ForkIDChunkSize in the inventory',
   };

@@ -66,10 +66,10 @@ export function serversOf({ hosts, vars }: Deployment): readonly Server[] {
 
 /**
  * Addresses and networks of the inventory that the host itself exchanges packets with. Names are
- * left out. So is `firewall.json_rpc`: its clients may be containers of the host.
+ * left out. So are the lists of clients, which may be containers of the host.
  */
 export function listedAddresses({ host: { groups }, hosts, vars }: Deployment): readonly Server[] {
-  const { registry, network, snapshot, firewall, monitoring, disk_alert } = vars;
+  const { registry, network, snapshot, disk_alert } = vars;
   const all = (networks: readonly string[], whose: string) => networks.map((host) => ({ host, whose }));
   const servers: readonly (readonly [url: string | undefined, whose: string])[] = [
     [registry && `https://${registry.address}`, 'the registry of images'],
@@ -86,8 +86,6 @@ export function listedAddresses({ host: { groups }, hosts, vars }: Deployment): 
   return [
     // Files on the host, buckets and the word `journal` are no addresses.
     ...servers.flatMap(([url = '', whose]) => (/^https?:/.test(url) ? placeOf(url, whose) : [])),
-    ...all(firewall.internal, 'in firewall.internal'),
-    ...all(monitoring.scrape_from, 'in monitoring.scrape_from'),
     ...hosts.flatMap(({ name, vars: { firewall: own } }) =>
       all(own.connects_from ?? [], `in firewall.connects_from of ${name}`),
     ),

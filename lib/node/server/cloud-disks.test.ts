@@ -229,6 +229,19 @@ describe('a disk for each database', () => {
     expect(await of({ data: `${emptied}/rpc`, temporary_disk: true })).toEqual(met);
   });
 
+  test('may be mounted below a folder that the system empties', async () => {
+    const { mounts, ...facts } = factsOf('gcp-hyperdisk');
+    const mounted = mounts.map((each) =>
+      each.target === '/data' ? { ...each, target: '/run/media/disk' } : each,
+    );
+    expect(mounted).not.toEqual(mounts);
+    const changes = [[['vars', 'paths'], { data: '/run/media/disk/rpc' }]] as const;
+    const resources = await preflight.resources(
+      await contextOf({ facts: { ...facts, mounts: mounted }, changes }),
+    );
+    expect(await refusal(resources, 'the databases are on a disk that keeps them')).toEqual(met);
+  });
+
   test('is refused where a link leads to a temporary one', async () => {
     const facts = factsOf('azure-cloud-init');
     const resources = await preflight.resources(await contextOf({ facts }));

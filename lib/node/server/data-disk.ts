@@ -78,10 +78,12 @@ export function whyDatabasesWouldBeLost(
   const found = dockerDiskOf(facts, docker_root, paths.data);
   const disk = found instanceof Problem ? undefined : found;
   for (const folder of folders) {
+    const location = locationOf(folder, facts, disk);
     const emptied = /^((\/var)?\/(run|tmp))\//.exec(folder)?.[1];
-    if (emptied !== undefined)
+    // A disk that is mounted there keeps what it has.
+    if (emptied !== undefined && !isWithin(location?.mountPoint ?? '/', emptied))
       return `${folder} is below ${emptied}, which the system empties: databases there are lost`;
-    const why = locationOf(folder, facts, disk)?.temporary;
+    const why = location?.temporary;
     if (why !== undefined) return `${folder} is on a temporary disk: ${why}. ${lost}`;
   }
   return undefined;

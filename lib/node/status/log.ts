@@ -2,8 +2,8 @@ import type { Reader } from '../../engine/host/host.ts';
 import { cannotRun, goRuntime, readLogLine } from '../../engine/resource/docker/log-line.ts';
 import { withShownAddresses } from '../../engine/resource/network/http.ts';
 
-/** A halted synchronizer logs that every few seconds, without end. */
-const recent = '3m';
+/** How much of a log is read: a halted synchronizer logs that every few seconds, without end. */
+export const recentSeconds = 180;
 
 /** How PostgreSQL ends: by its first process, or because of another that cannot repair the data. */
 const postgresEnds = '\\[(1\\] FATAL|[0-9]+\\] PANIC): ';
@@ -25,7 +25,7 @@ const relevant = [
  */
 export async function readLog(host: Reader, container: string): Promise<string[]> {
   const output = await host.$({ timeoutSeconds: 15 })`
-    docker logs --since ${recent} --timestamps ${container} 2>&1 | grep -E ${relevant} | tail -n 20`;
+    docker logs --since ${`${recentSeconds}s`} --timestamps ${container} 2>&1 | grep -E ${relevant} | tail -n 20`;
   return output.lines();
 }
 

@@ -23,7 +23,7 @@ import {
   stateChain,
 } from './chain.ts';
 import { type DiskUse, readDisks } from './disks.ts';
-import { type LogState, logState, readLog } from './log.ts';
+import { type LogState, logState, readLog, recentSeconds } from './log.ts';
 
 /** The data of one host. Times are seconds since 1970. */
 export interface HostState {
@@ -121,7 +121,7 @@ export async function readHost(
   const readBlocks = async () =>
     compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
   const [ofEngine, blocks, newestServed, collations, secondLogins] = await Promise.all([
-    engineRuns ? readEngine(host, by) : withoutEngine,
+    engineRuns ? readEngine(host, by, at) : withoutEngine,
     readBlocks(),
     served && newestBlock(served),
     hasState && engineRuns ? otherCollations(host, vars) : [],
@@ -183,7 +183,7 @@ async function secondLoginsOn(host: Reader, hasState: boolean, vars: Variables):
 type OfEngine = Pick<HostState, 'containers' | 'otherSynchronizer' | 'log' | 'ended'>;
 
 /** What is asked of an engine that runs. */
-async function readEngine(host: Reader, component: ServiceName): Promise<OfEngine> {
+async function readEngine(host: Reader, component: ServiceName, at: number): Promise<OfEngine> {
   const [states, synchronizers, lines] = await Promise.all([
     Promise.all(serviceNames.map((name) => host.container(name))),
     noSynchronizerOn(host, component === 'sync'),
@@ -191,9 +191,13 @@ async function readEngine(host: Reader, component: ServiceName): Promise<OfEngin
   ]);
   const containers = containersOf((_, at) => states[at] && serviceState(states[at]));
   const { status, since } = containers[component] ?? {};
-  const restarting = serviceNames.filter(
-    (name) => (name !== component || lines === undefined) && (containers[name]?.restarts ?? 0) > 0,
-  );
+  // Of others a log says why they end, while they do: a log may be long.
+  const isRestarting = ({ status, restarts, since = at }: ServiceState) =>
+    restarts > 0 && (status === 'restarting' || at - since < recentSeconds);
+  const restarting = serviceNames.filter((name) => {
+    const service = containers[name];
+    return (name !== component || lines === undefined) && service && isRestarting(service);
+  });
   const ended = restarting.map(async (name) => [name, logState(await readLog(host, name), 0).ended] as const);
   return {
     containers,

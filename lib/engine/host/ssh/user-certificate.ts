@@ -33,8 +33,9 @@ export function certificateFault(path: string, user: string): string | undefined
   if (to <= now) return `${file} expired at ${timeOf(to)}`;
   if (from > now) return `${file} is not valid before ${timeOf(from)}`;
   const principals = sshKeyFields(fields[1] ?? Buffer.alloc(0), Number.POSITIVE_INFINITY).fields.map(String);
-  if (principals.includes(user)) return undefined;
-  return `${file} is for ${readable(principals.join(', ')) || 'nobody'} and not for ${user}, unless AuthorizedPrincipalsFile there says otherwise`;
+  // Without a name it is for everybody by a line of authorized_keys, and for nobody by TrustedUserCAKeys.
+  if (principals.length === 0 || principals.includes(user)) return undefined;
+  return `${file} is for ${readable(principals.join(', '))} and not for ${user}, unless the principals of its sshd say otherwise`;
 }
 
 function timeOf(seconds: number): string {
