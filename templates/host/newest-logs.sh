@@ -22,7 +22,7 @@ ask() {
 }
 
 head=$(ask "$limit" eth_blockNumber '')
-height=$(printf '%s\n' "$head" | tr ',{}' '\n\n\n' | sed -n 's/^ *"result" *: *"\(0x[0-9a-fA-F]\{1,15\}\)" *$/\1/p' | head -n 1)
+height=$(printf '%s\n' "$head" | tr ',' '\n' | tr '{' '\n' | tr '}' '\n' | sed -n 's/^ *"result" *: *"\(0x[0-9a-fA-F]\{1,15\}\)" *$/\1/p' | head -n 1)
 if [ -z "$height" ]; then
   printf '%s\n' "$head"
   exit
