@@ -104,7 +104,7 @@ test('a login shell that runs nothing is a failure', async () => {
   await expect(here.exec('true')).rejects.toThrow(/db-1: .*not available/);
 });
 
-test('a host without base64 is told what to install', async () => {
+test('for a host without base64 the message says what to install', async () => {
   const here = createConnection(
     'db-1',
     {

@@ -41,6 +41,15 @@ export function usualAddress(text: string): string {
 }
 
 /**
+ * The host of a URL, in the usual notation.
+ *
+ * @throws TypeError for what is no URL
+ */
+export function hostOfUrl(url: string): string {
+  return usualAddress(new URL(url).hostname);
+}
+
+/**
  * Whether only a host itself reaches an address: `127.0.0.1`, `::1`, `localhost`, however they are
  * spelt.
  */

@@ -1,4 +1,4 @@
-import { isLoopback, notOneHost, usualAddress } from '../../engine/inventory/address.ts';
+import { hostOfUrl, isLoopback, notOneHost } from '../../engine/inventory/address.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import type { Fault } from '../variables/fault.ts';
@@ -40,9 +40,9 @@ export function chainsAtLoopback({ hosts, placeOf }: LoadedInventory<RawVariable
 
 const hint = 'name the address at which the containers of this server reach the other server';
 
-/** Every spelling becomes the usual one, as programs read `0x7f000001`. Other rules refuse what is no address. */
+/** Other rules refuse what is no address. */
 function hostOf(url = ''): string {
-  return URL.canParse(url) ? usualAddress(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')) : '';
+  return URL.canParse(url) ? hostOfUrl(url) : '';
 }
 
 function isOwn(host: string): string | undefined {

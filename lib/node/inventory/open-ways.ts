@@ -1,4 +1,4 @@
-import { isLoopback } from '../../engine/inventory/address.ts';
+import { hostOfUrl, isLoopback } from '../../engine/inventory/address.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { Problem } from '../../engine/problem/problem.ts';
 import { networkHas, parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
@@ -110,7 +110,7 @@ function plainSource({ vars: { snapshot } }: Host): OpenWay[] {
   const { repository } = (snapshot.restore_with === 'source' && snapshot.source) || {};
   const [, scheme] = /^(http|git):\/\//i.exec(repository ?? '') ?? [];
   if (repository === undefined || scheme === undefined || !URL.canParse(repository)) return [];
-  const host = new URL(repository).hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOfUrl(repository);
   if (isLoopback(host) || privateNetworks.some((network) => networkHas(network, host))) return [];
   return [
     {

@@ -42,8 +42,8 @@ interface Needed {
 
 /**
  * No network of Docker on the host has an address that its containers need elsewhere: another
- * server, the trusted sequencer, layer 1, and what else the inventory lists. Docker knows the host's own routes and nothing of the
- * networks behind them.
+ * server, the trusted sequencer, layer 1, and what else the inventory lists. Docker knows the
+ * host's own routes and nothing of the networks behind them.
  */
 export function networksAreApart(context: Context<Variables>): Resource {
   return {

@@ -20,6 +20,7 @@ import { layer1Unit } from '../server/layer1-unit.ts';
 import { portIsFree } from '../server/published-ports.ts';
 import { choosesLayer1, layer1Key, layer1Urls } from '../variables/layer1.ts';
 import type { Variables } from '../variables/variables.ts';
+import { goesOn } from './goes-on.ts';
 import { beforehand } from './known.ts';
 
 /**
@@ -39,21 +40,18 @@ export function layer1Answers(context: Context<Variables>): Resource[] {
 }
 
 function oneAnswers(context: Context<Variables>): Resource {
-  const { host, vars, given } = context;
+  const { host, vars } = context;
   const { l1_rpc_url = '', chain_id } = vars.network;
-  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
   return expectation('layer 1 answers', {
     check: async (reader) => {
       if (!host.groups.includes('database'))
         return isOfChain(l1_rpc_url, await askChainId(reader, l1_rpc_url), chain_id);
-      const [{ is, why, hint, logs }, settings, sync] = await Promise.all([
+      const [{ is, why, hint, logs }, hasData] = await Promise.all([
         askProvider(reader, l1_rpc_url, context),
-        reader.read(`${vars.paths.deployment}/node.config.toml`),
-        reader.container('sync'),
+        goesOn(reader, context, l1_rpc_url, ['sync']),
       ]);
       if (is === 'good') return ok;
-      const isDeployed = sync !== undefined && settings?.includes(`"${l1_rpc_url}"`) === true;
-      if (logs && (isDeployed || takesOver)) return warning(`${why}; this server goes on with what it has`);
+      if (logs && hasData) return warning(`${why}; this server goes on with what it has`);
       if (logs && is === 'away') return warning(`${why}; the node asks for logs at its start`);
       return is === 'away' ? drift(why) : refused(why, hint);
     },

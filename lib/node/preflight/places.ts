@@ -1,4 +1,4 @@
-import { usualAddress } from '../../engine/inventory/address.ts';
+import { hostOfUrl, usualAddress } from '../../engine/inventory/address.ts';
 import { parseIpNetwork } from '../../engine/resource/network/ip-network.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { databaseHost, stateHost } from '../variables/hosts.ts';
@@ -93,7 +93,7 @@ export function listedAddresses({ host: { groups }, hosts, vars }: Deployment): 
 }
 
 function placeOf(url: string, whose: string): Place {
-  const { hostname, port, protocol } = new URL(url);
+  const { port, protocol } = new URL(url);
   const standard = protocol === 'https:' ? 443 : 80;
-  return { host: usualAddress(hostname.replace(/^\[(.*)\]$/, '$1')), port: Number(port || standard), whose };
+  return { host: hostOfUrl(url), port: Number(port || standard), whose };
 }

@@ -5,6 +5,7 @@ import { jsonRpc, methodNotFound } from '../chain/json-rpc.ts';
 import { askChainId, isOfChain } from '../chain/reachable.ts';
 import { nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
+import { goesOn } from './goes-on.ts';
 
 /**
  * A server that was deployed with this address, and one that takes the place of another by a
@@ -12,23 +13,19 @@ import type { Variables } from '../variables/variables.ts';
  * components start. So that is a warning there. A new server, a new address, another chain and a
  * server without what the synchronizer asks for are refused.
  */
-export function sequencerAnswers({ host: { groups }, vars, given }: Context<Variables>): Resource {
-  const takesOver = given.to !== undefined || given['to-time'] !== undefined;
-  const { trusted_sequencer_url: url, l2_chain_id } = vars.network;
+export function sequencerAnswers(context: Context<Variables>): Resource {
+  const { groups } = context.host;
+  const { trusted_sequencer_url: url, l2_chain_id } = context.vars.network;
   return expectation('trusted sequencer answers', {
     check: async (reader) => {
-      const [id, batches, settings, ...containers] = await Promise.all([
+      const [id, batches, hasData] = await Promise.all([
         askChainId(reader, url),
         // The synchronizer asks for batches, json-rpc does not.
         groups.includes('database') ? jsonRpc(reader, url, 'zkevm_batchNumber') : undefined,
-        reader.read(`${vars.paths.deployment}/node.config.toml`),
-        ...nodeContainers(groups).map((name) => reader.container(name)),
+        goesOn(reader, context, url, nodeContainers(groups)),
       ]);
-      const isDeployed =
-        takesOver ||
-        (containers.every((state) => state !== undefined) && settings?.includes(`"${url}"`) === true);
       const away = (error: string) =>
-        isDeployed ? warning(`${error}; this server goes on with the blocks that it has`) : drift(error);
+        hasData ? warning(`${error}; this server goes on with the blocks that it has`) : drift(error);
       if (!id.ok) return away(id.error);
       const ofChain = isOfChain(url, id, l2_chain_id);
       // A host without curl and wget tries the connection only.

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { keyModeFault } from '../../file/private-file.ts';
 import { agentKeyTypes } from './agent-keys.ts';
 import { isLockedPkcs8, lockedKey, readKeyFile } from './key-file.ts';
 import { hasAuthority, parseHostKey, readKnownHosts } from './known-hosts.ts';
@@ -42,7 +41,6 @@ function isKeyBeyond(path: string): boolean {
   // OpenSSH asks for the passphrase of a format that the library does not read without one, either.
   const isUnusable =
     file.key === undefined && file.why !== undefined && (file.why !== lockedKey || isLockedPkcs8(text));
-  return (
-    isUnusable && /^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(text) && keyModeFault(path, text) === undefined
-  );
+  // One that others may read, which has a hint, is used by neither.
+  return isUnusable && file.hint === undefined && /^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(text);
 }

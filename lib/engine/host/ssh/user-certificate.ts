@@ -17,7 +17,7 @@ const endOfTime = 8.64e12;
  *
  * @param path of the key
  * @param user who logs in
- * @returns undefined where it is in order, or there is none that can be read
+ * @returns undefined for a valid certificate, and where none can be read
  */
 export function certificateFault(path: string, user: string): string | undefined {
   const file = `${path}-cert.pub`;
@@ -33,7 +33,8 @@ export function certificateFault(path: string, user: string): string | undefined
   if (to <= now) return `${file} expired at ${timeOf(to)}`;
   if (from > now) return `${file} is not valid before ${timeOf(from)}`;
   const principals = sshKeyFields(fields[1] ?? Buffer.alloc(0), Number.POSITIVE_INFINITY).fields.map(String);
-  // Without a name it is for everybody by a line of authorized_keys, and for nobody by TrustedUserCAKeys.
+  // Without a name it is for everybody by a line of authorized_keys, and for nobody by
+  // TrustedUserCAKeys.
   if (principals.length === 0 || principals.includes(user)) return undefined;
   return `${file} is for ${readable(principals.join(', '))} and not for ${user}, unless the principals of its sshd say otherwise`;
 }

@@ -138,7 +138,7 @@ const dockerWith = (driver: string) =>
   );
 
 test.each(['btrfs', 'zfs', 'devicemapper', 'aufs'])(
-  'layers of the storage driver %s are in no copy of files: no move is begun',
+  'a copy of files lacks the layers of the storage driver %s: nothing is moved',
   async (driver) => {
     unitIs(debian);
     dockerWith(driver);
