@@ -4,7 +4,7 @@ import { directory } from '../lib/engine/resource/file/directory.ts';
 import { file } from '../lib/engine/resource/file/file.ts';
 import { role } from '../lib/engine/resource/role.ts';
 import { schedule } from '../lib/engine/resource/system/schedule.ts';
-import { diskAlertSettings, diskAlertState } from '../lib/node/server/disk-alert.ts';
+import { diskAlertSettings, diskAlertState, diskAlertUnit } from '../lib/node/server/disk-alert.ts';
 import { dockerDisk } from '../lib/node/server/largest-disk.ts';
 import { product } from '../lib/node/server/product.ts';
 import { watchedFolders } from '../lib/node/variables/data-folders.ts';
@@ -26,7 +26,7 @@ export default role<Variables>('disk-alert', ({ host, vars, facts }) => {
     directory(diskAlertState),
     file(program).content(script).mode(0o755),
     file(settings).content(diskAlertSettings([...watchedFolders(host.groups, vars), root], vars.disk_alert)),
-    schedule(`${product}-disk-alert`, {
+    schedule(diskAlertUnit, {
       every: vars.disk_alert.every_seconds,
       command: `${program} ${settings}`,
       description: 'Alerts when a disk of the RPC node fills up',

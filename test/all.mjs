@@ -7,9 +7,8 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
-import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
 import { withLabForAWhile } from '../lab/for-a-while.mjs';
-import { getMonitoringPrograms } from './monitoring-programs.mjs';
+import { installPrograms } from './installed-programs.mjs';
 
 const show = $({ stdio: 'inherit', nothrow: true });
 /** Runs a command beside others: its output is shown whole when it ends. */
@@ -24,16 +23,7 @@ const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
 const otherVersions = versions.filter((version) => major(version) !== major(process.versions.node));
 
-// Tests compare our encryption with that of another program if it is installed.
-if (canInstall() && !(await isInstalled('age'))) await installPackages('age');
-// Checks every shell script.
-if (canInstall() && !(await isInstalled('shellcheck'))) await installPackages('shellcheck');
-// Tests the rules for alerts, by promtool and by real faults of a gateway.
-if (canInstall()) await getMonitoringPrograms();
-// The gateway's own program, with small RPC hosts of the test around it.
-if (canInstall() && !(await isInstalled('haproxy'))) await installPackages('haproxy');
-// Tests of the firewall send packets between network namespaces.
-if (canInstall() && !(await isInstalled('ip'))) await installPackages('iproute2');
+await installPrograms();
 
 const onOthers = otherVersions.map((version) => async () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.

@@ -125,6 +125,24 @@ test('a stopped json-rpc is named once, and the worst host is first', async () =
   await expect.poll(health, { timeout: 60_000, interval: 1000 }).toBe('healthy');
 });
 
+test('a disk alert whose message nobody takes is named, until one is taken', async () => {
+  const settings = '/etc/rpc-node/disk-alert.conf';
+  // Every disk counts as full, and nobody listens on the port.
+  const failing = `cp -p ${settings} ${settings}.kept
+    printf '%s\\n' WARN=1 CLEAR=0 WEBHOOK=http://127.0.0.1:9/alert >>${settings}
+    systemctl start rpc-node-disk-alert.service || :
+    mv ${settings}.kept ${settings}`;
+  await onHost('rpc-1', failing);
+  const { faults } = await look();
+  expect(labHosts.map(faults)).toEqual([[], ['disk-alert-failed disk alert'], []]);
+  const run = await words();
+  expect(run.stdout).toMatch(
+    /^ {2}disk alert: its last check of the disks failed: the message on \/\S* could not be posted; it is tried again next time \(journalctl -u rpc-node-disk-alert\)$/m,
+  );
+  await onHost('rpc-1', 'systemctl start rpc-node-disk-alert.service');
+  expect(await health()).toBe('healthy');
+});
+
 test('a synchronizer that makes no progress is unhealthy, and the servers of its blocks are named', async () => {
   await onHost('db-1', 'docker pause sync; sleep 12');
   const { exitCode, faults } = await look('--stale-after', '5s', '--max-behind', '100');

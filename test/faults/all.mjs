@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { $ } from 'zx';
 import { projectRoot } from '../../lab/layout.mjs';
 import { commandLine } from '../../lib/start/command-line.mjs';
+import { installPrograms } from '../installed-programs.mjs';
 import { listFaultTests, places, projects } from './list.mjs';
 import { pages, withResults } from './results-page.mjs';
 
@@ -35,6 +36,7 @@ for (const { file } of pages) {
 
 /** @returns {Promise<import('./results-page.mjs').Result[]>} */
 async function inject() {
+  await installPrograms();
   const report = join(tmpdir(), `rpc-playbooks-faults-${process.pid}.json`);
   const env = { ...process.env, FAULTS: 'all', FAULTS_SEED: seed };
   const { ok } = await $({

@@ -1,7 +1,11 @@
+import type { Reader } from '../../engine/host/host.ts';
 import { shellSettings } from '../../engine/host/shell-settings.ts';
 import { type Content, secretContent } from '../../engine/resource/file/content.ts';
 import type { Variables } from '../variables/variables.ts';
 import { product } from './product.ts';
+
+/** The units that look at the disks. */
+export const diskAlertUnit = `${product}-disk-alert`;
 
 /** What was reported last. */
 export const diskAlertState = `/var/lib/${product}/disk-alert`;
@@ -22,4 +26,19 @@ export function diskAlertSettings(paths: readonly string[], wanted: Variables['d
     WEBHOOK: wanted.webhook === 'journal' ? '' : (wanted.webhook ?? ''),
   });
   return secretContent(settings, /^WEBHOOK=/);
+}
+
+/**
+ * Why the last look at the disks failed: nobody hears of a full disk then, as with a webhook that
+ * refuses messages.
+ *
+ * @returns the last words of templates/host/disk-alert.sh; undefined where the look did not fail, or
+ * no deploy has set it up yet
+ */
+export async function diskAlertFault(host: Reader): Promise<string | undefined> {
+  if ((await host.unit(`${diskAlertUnit}.service`)).active !== 'failed') return undefined;
+  const said = await host.$({
+    timeoutSeconds: 15,
+  })`journalctl --unit=${diskAlertUnit} --output=cat --lines=20 --no-pager _TRANSPORT=stdout`;
+  return said.lines().at(-1) ?? 'its journal is empty';
 }

@@ -474,6 +474,18 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     ],
   ],
   [
+    'a disk alert that its webhook refuses',
+    { diskAlertFault: 'the message on /data could not be posted; it is tried again next time' },
+    [
+      {
+        is: 'disk-alert-failed',
+        about: 'disk alert',
+        words: 'the message on /data could not be posted; it is tried again next time',
+        says: 'disk alert: its last check of the disks failed: the message on /data could not be posted; it is tried again next time (journalctl -u rpc-node-disk-alert)',
+      },
+    ],
+  ],
+  [
     'a clock that is off',
     { clock: { ...clock, fault: 'the clock is 3.2 s off 172.30.77.10' } },
     [{ is: 'not-synchronised', about: 'clock', says: 'clock: the clock is 3.2 s off 172.30.77.10' }],

@@ -1,6 +1,7 @@
 import { seconds } from '../../engine/output/units.ts';
 import { keysOf } from '../../engine/text/keys.ts';
 import type { Block } from '../chain/chain.ts';
+import { diskAlertUnit } from '../server/disk-alert.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
 import type { HostState, ServiceState } from './read.ts';
@@ -53,7 +54,7 @@ export interface Expected {
 export interface Finding {
   /** The kind, such as `stale`. */
   readonly is: string;
-  /** A service, `docker`, `disk`, `clock` or `trusted sequencer`. */
+  /** A service, `docker`, `disk`, `disk alert`, `clock` or `trusted sequencer`. */
   readonly about: string;
   /** A host with a fault is unhealthy. */
   readonly fault: boolean;
@@ -87,6 +88,7 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
       ),
     ),
     ...judgeDisks(state, expected),
+    ...judgeDiskAlert(state),
     ...judgeClock(state),
   ];
   return [...findings.filter((finding) => finding.fault), ...findings.filter((finding) => !finding.fault)];
@@ -321,6 +323,12 @@ function judgeDisks({ disks }: HostState, { diskWarnPercent: warnPercent }: Expe
       const words = `${mount} is ${usedPercent}% full (alert from ${warnPercent}%)`;
       return fault('full', 'disk', words, { mount, usedPercent, warnPercent });
     });
+}
+
+function judgeDiskAlert({ diskAlertFault: words }: HostState): Finding[] {
+  if (words === undefined) return [];
+  const said = `its last check of the disks failed: ${words} (journalctl -u ${diskAlertUnit})`;
+  return [fault('disk-alert-failed', 'disk alert', said, { words })];
 }
 
 function judgeClock({ clock }: HostState): Finding[] {

@@ -10,6 +10,7 @@ import { poolDatabase, stateDatabase } from '../databases/databases.ts';
 import { temporaryLoginsOn } from '../databases/temporary-login.ts';
 import { trackingVerdict } from '../server/chrony.ts';
 import { type MissingData, missingData } from '../server/data-disks.ts';
+import { diskAlertFault } from '../server/disk-alert.ts';
 import { timesyncd, timesyncdIsEnough } from '../server/timesyncd.ts';
 import { watchedFolders } from '../variables/data-folders.ts';
 import { type ServiceName, serviceNames } from '../variables/services.ts';
@@ -48,6 +49,8 @@ export interface HostState {
   /** Why the other containers that restart ended the last time, in their own words. */
   readonly ended?: Readonly<Partial<Record<ServiceName, string | undefined>>>;
   readonly disks: readonly DiskUse[];
+  /** Why the disk alert did not work the last time; undefined where it did. */
+  readonly diskAlertFault?: string;
   /** Data that is not on the disk that held it. */
   readonly missing: readonly MissingData[];
   readonly clock: ClockState;
@@ -109,12 +112,13 @@ export async function readHost(
   { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
 ): Promise<HostState> {
   const { hasState, from, by, there, served, here } = chainsOf(host, { groups, vars });
-  const [trusted, early, docker, { at, clock }, disks, missing] = await Promise.all([
+  const [trusted, early, docker, { at, clock }, disks, alertFault, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
     host.unit('docker.service'),
     readClock(host, vars),
     readDisks(host, watchedFolders(groups, vars)),
+    diskAlertFault(host),
     missingData(host),
   ]);
   const engineRuns = docker.active === 'active';
@@ -136,6 +140,7 @@ export async function readHost(
     otherCollations: collations,
     ...(secondLogins.length > 0 && { secondLogins }),
     disks,
+    ...(alertFault !== undefined && { diskAlertFault: alertFault }),
     missing,
     clock,
   };

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -34,7 +34,7 @@ function memory({ pid }: Gateway): number {
 }
 
 /** Figures of a gateway in front of three RPC hosts; clients and hosts are one program of Node.js. */
-describe.skipIf(!existsSync('/usr/sbin/haproxy'))('a gateway under load', () => {
+describe('a gateway under load', () => {
   let hosts: RpcHost[];
   let gateways: Gateway[];
   let growth: NodeJS.Timeout;
