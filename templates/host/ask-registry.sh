@@ -24,7 +24,7 @@ get() {
   {
     printf 'url = '; word "$asked"; echo
     [ -z "$token" ] || { printf 'header = '; word "Authorization: Bearer $token"; echo; }
-  } | curl --silent --show-error --location --globoff --max-time "$limit" --max-filesize "$longest" \
+  } | curl --disable --noproxy '*' --silent --show-error --location --globoff --max-time "$limit" --max-filesize "$longest" \
     --header "Accept: $accept" --proto =http,https --config - "$@"
 }
 

@@ -3,6 +3,8 @@
 # headers, an empty line, body; with redirects, one answer after the other. Prints `connected` if only the connection can be tested:
 # other protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
 #
+# It goes directly, whatever proxy the session has: downloads, Docker and containers know nothing of that one.
+#
 # Standard input: a line with the URL, as providers put a key into it and other users see arguments; and a line with a JSON body to POST,
 # without which the request is a GET.
 # Arguments: time limit in seconds, length of the body to read, and for how many seconds HTTP 429 is asked again: a node answers so to more
@@ -39,13 +41,13 @@ with_curl() {
   {
     printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/'
     [ -z "$json" ] || printf '%s\n' "$json" | sed 's/[\\"]/\\&/g; s/.*/data = "&"/'
-  } | curl -sSLgi -m "$limit" -K - "$@"
+  } | curl --disable --noproxy '*' -sSLgi -m "$limit" -K - "$@"
 }
 
 with_wget() {
   # It takes a body from an argument or a file. A question about a chain has nothing of an inventory.
   if [ -n "$json" ]; then set -- --header "$type" --post-data "$json"; else set -- --header "Range: $range"; fi
-  printf '%s\n' "$url" | wget -nv -O - --save-headers --content-on-error -T "$limit" -t 1 -i - "$@"
+  printf '%s\n' "$url" | wget --no-config --no-proxy -nv -O - --save-headers --content-on-error -T "$limit" -t 1 -i - "$@"
   # By its exit code: it prints nothing for an answer that asks for a password.
   if [ $? -eq 6 ]; then printf 'HTTP/1.1 401 Unauthorized\n\n'; fi
 }

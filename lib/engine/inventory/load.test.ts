@@ -162,6 +162,18 @@ ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 2
     ]);
   });
 
+  test('may merge several mappings, of which the first with a key wins', async () => {
+    const merged = good
+      .replace('{ address: 10.0.0.1 }', '{ address: 10.0.0.1, user: op }')
+      .replace(
+        '{ address: 10.0.0.2 }',
+        '{ <<: [&a { port: 1022, user: x }, { port: 2022, jump: c }], address: 10.0.0.2 }',
+      );
+    const here = await write({ 'a.yaml': merged });
+    const { hosts } = await loadInventory(join(here, 'a.yaml'), schema);
+    expect(hosts[1]?.connection).toMatchObject({ port: 1022, user: 'x', jump: ['c'] });
+  });
+
   test('may take a sudo password from a file of mode 0600', async () => {
     const here = await write({ 'a.yaml': `ssh: { become_password: file:pw }\n${good}`, pw: 'p w\n' });
     const wide = loadInventory(join(here, 'a.yaml'), schema);

@@ -165,9 +165,10 @@ class Conversion {
     return { kind: 'map', at, entries };
   }
 
+  /** What `<<` merges. Of a list the first mapping with a key wins (https://yaml.org/type/merge.html). */
   #merged(value: Pair['value'], keyAt: Place): readonly (readonly [string, LocatedEntry])[] {
     const source = this.#convert(value, keyAt);
-    return (source.kind === 'list' ? source.items : [source]).flatMap((map) => {
+    return (source.kind === 'list' ? source.items.toReversed() : [source]).flatMap((map) => {
       if (map.kind === 'map') return [...map.entries];
       throw new Problem('<< merges a mapping only', {
         where: map.at,

@@ -27,6 +27,8 @@ export type Verdict =
       readonly change?: Change;
       /** Of an expectation: this drift is a warning, also where `expects` is `must`. */
       readonly warns?: true;
+      /** Of an expectation with `work`: one look cannot say whether it is met. */
+      readonly undecided?: true;
     }
   /** It cannot be known before something else is true: the usual result on a bare host. */
   | { readonly is: 'unknown'; readonly until: string };
@@ -43,6 +45,11 @@ export function drift(difference: string | readonly Difference[], change?: Chang
 /** Drift of an expectation that is a warning in this case, and fails the host in others. */
 export function warning(what: string): Verdict {
   return { is: 'drift', differences: [], note: what, warns: true };
+}
+
+/** Drift of an expectation that only its `work` can judge: check mode warns, and a run waits. */
+export function undecided(what: string): Verdict {
+  return { is: 'drift', differences: [], note: what, undecided: true };
 }
 
 /**

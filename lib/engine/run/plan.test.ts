@@ -10,6 +10,7 @@ import {
   fileChange,
   ok,
   type Resource,
+  undecided,
   unknownUntil,
   type Verdict,
 } from '../resource/resource.ts';
@@ -99,6 +100,37 @@ test('failed expectations and checks that cannot be made are reported as in a ru
     'memory: failed (2 GB)',
     'disk: warning (slow)',
     'later: unknown (until x is there)',
+  ]);
+});
+
+test('an unmet expectation that an earlier change may meet is checked again in its turn', async () => {
+  const unmet = { check: async () => drift('nobody listens') };
+  const port = checkedAgainAfter(expectation('port', unmet), 'node');
+  const waits: Resource = { ...expectation('waits', unmet), work: async () => {} };
+  expect(await outcomes(file(content), container, port, waits, expectation('memory', unmet))).toEqual([
+    'file /c: pending',
+    'container: pending (is restarted after file /c)',
+    'port: unknown (is checked again after container node; now: nobody listens)',
+    'waits: unknown (is checked again after port; now: nobody listens)',
+    'memory: failed (nobody listens)',
+  ]);
+  expect(await outcomes(file(ok), container, port, waits)).toEqual([
+    'file /c: ok',
+    'container: ok',
+    'port: failed (nobody listens)',
+    'waits: failed (nobody listens)',
+  ]);
+});
+
+test('what one look cannot judge is a warning, and a run waits for it', async () => {
+  const grows: Resource = {
+    ...expectation('grows', { check: async () => undecided('it takes two checks') }),
+    work: async () => {},
+  };
+  expect(await outcomes(grows)).toEqual(['grows: warning (it takes two checks)']);
+  expect(await outcomes(file(content), grows)).toEqual([
+    'file /c: pending',
+    'grows: unknown (is checked again after file /c; now: it takes two checks)',
   ]);
 });
 

@@ -69,14 +69,17 @@ export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
   const moved = new Map<string, boolean>();
   /** SHA-256 of the contents so far. */
   const contents = new Map<string, string>();
+  /** The newest task that changes something, or may do so. */
+  let earlier: string | undefined;
   return taskRuns.map((taskRun) => {
     const seen = plannedOf(taskRun);
     const steps = seen.steps && knownSteps(seen.steps, moved, contents);
-    const followed = seen.outcome === 'ok' ? (following(taskRun, moved) ?? seen) : { ...seen, steps };
+    const followed = afterChanges(taskRun, { ...seen, steps }, moved, earlier);
     for (const step of steps ?? []) if ('content' in step) contents.set(step.path, sha256Of(step.content));
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
       for (const what of taskRun.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');
+      earlier = taskRun.task.resource;
     }
     return followed;
   });
@@ -111,7 +114,7 @@ function plannedOf({ task, resource, seen }: TaskRun): Planned {
   if (!seen || seen.is === 'error') return { ...nothing, outcome: 'failed', error: seen?.error };
   if (seen.is === 'ok') return { ...nothing, outcome: 'ok', note: seen.note };
   if (seen.is === 'unknown') return { ...nothing, outcome: 'unknown', note: `until ${seen.until}` };
-  if (isWarning(resource, seen))
+  if (isWarning(resource, seen) || seen.undecided)
     return { ...nothing, outcome: 'warning', note: describeUnmet(resource, seen) };
   if (resource.expects === 'must')
     return { ...nothing, outcome: 'failed', note: describeUnmet(resource, seen) };
@@ -120,6 +123,29 @@ function plannedOf({ task, resource, seen }: TaskRun): Planned {
     return { ...nothing, outcome: 'failed', differences: seen.differences, error: seen.change };
   const steps = seen.change ?? [];
   return { ...nothing, outcome: 'pending', differences: seen.differences, note: seen.note, steps };
+}
+
+/**
+ * A task after the changes before it. They may meet an expectation that is unmet now, so it is
+ * checked again in its turn, as one is that is met now.
+ *
+ * @param earlier a change before it: an expectation that waits may wait for any of them
+ */
+function afterChanges(
+  taskRun: TaskRun,
+  seen: Planned,
+  moved: ReadonlyMap<string, boolean>,
+  earlier: string | undefined,
+): Planned {
+  if (seen.outcome === 'ok') return following(taskRun, moved) ?? seen;
+  const { resource, seen: verdict } = taskRun;
+  const isUnmet = resource.expects && verdict?.is === 'drift' && !isWarning(resource, verdict);
+  if (!isUnmet) return seen;
+  const why = following(taskRun, moved)?.note;
+  const after =
+    why ?? (resource.work && earlier !== undefined ? `is checked again after ${earlier}` : undefined);
+  if (after === undefined) return seen;
+  return { ...seen, outcome: 'unknown', note: `${after}; now: ${seen.note}`, predicted: true };
 }
 
 /** The first certain effect of an earlier change, or else the first possible one. */

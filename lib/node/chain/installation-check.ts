@@ -6,6 +6,7 @@ import {
   checkedAgainAfter,
   drift,
   ok,
+  undecided,
   unknownUntil,
   type Verdict,
   type Work,
@@ -48,8 +49,8 @@ export function givesBlockNumber(url: string, attempts: Attempts): Work {
 
 /**
  * The newest block has to grow. One check cannot see growth, but a block of the last minute proves
- * it. Where the newest one is older, as while the node catches up from its snapshot, it is waited
- * for, which is the proof. No block can come while the trusted sequencer is away: that is a
+ * it. Where the newest one is older, as while the node catches up from its snapshot, a run waits for
+ * the next one, which is the proof, and check mode warns. No block can come while the trusted sequencer is away: that is a
  * warning.
  *
  * @param url of json-rpc on the host
@@ -66,7 +67,7 @@ export function blockGrows(url: string, sequencer: string, attempts: Attempts): 
         const old = `block ${number} is ${age} s old`;
         const trusted = await askChainId(host, sequencer);
         if (!trusted.ok) return warning(`${old}, and no newer one can come: ${trusted.error}`);
-        return drift(`${old}, and whether it grows takes two checks`);
+        return undecided(`${old}, and whether it grows takes two checks`);
       }),
     work: async (host) => {
       const first = await persistently(host, 'json-rpc', attempts, () => newestBlock(host, url));

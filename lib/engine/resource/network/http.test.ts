@@ -91,6 +91,17 @@ test.each([
     'bash: connect: Connection refused\nbash: line 2: /dev/tcp/127.0.0.1/1: Connection refused\n',
     'Connection refused',
   ],
+  [
+    // curl 7.88 of Debian 12, asked for a self-signed server.
+    `curl: (60) SSL certificate problem: self-signed certificate
+More details here: https://curl.se/docs/sslcerts.html
+
+curl failed to verify the legitimacy of the server and therefore could not
+establish a secure connection to it. To learn more about this situation and
+how to fix it, please visit the web page mentioned above.
+`,
+    'SSL certificate problem: self-signed certificate',
+  ],
   ['', 'no answer'],
 ])('without an answer the reason is the last error line of curl: %j', async (stderr, why) => {
   expect(await askHttp(fakeHost([[/probe/, { exitCode: 0, stderr }]]), 'http://x')).toEqual({

@@ -94,11 +94,13 @@ function readAnswer(bytes: Buffer, length: number): HttpAnswer {
 }
 
 /**
- * The last line, without the name of the program: `curl: (7) Failed to connect …`, `bash: line 2:
+ * The last line of curl, which says more below it of a certificate that it does not trust; or the
+ * last line. Without the name of the program: `curl: (7) Failed to connect …`, `bash: line 2:
  * /dev/tcp/…: Connection refused`.
  */
 function reasonOf(stderr: string): string {
-  const last = stderr.trim().split('\n').at(-1) ?? '';
+  const lines = stderr.trim().split('\n');
+  const last = lines.findLast((line) => /^curl: \(\d+\) /.test(line)) ?? lines.at(-1) ?? '';
   return last.replace(/^curl: \(\d+\) /, '').replace(/^bash: .*: /, '') || 'no answer';
 }
 
