@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeHost } from '../testing/fake-host.ts';
 import { thisMachine } from '../testing/this-machine.ts';
 import { askHttp, shownAddress, withoutQuery, withShownAddresses } from './http.ts';
@@ -37,6 +37,13 @@ test.each(['/binary', '/moved'])(
     expect(answer.answered && answer.body.equals(content.subarray(0, 70_000))).toBe(true);
   },
 );
+
+test('a web proxy of the session is not used: neither downloads nor containers know it', async () => {
+  vi.stubEnv('http_proxy', 'http://127.0.0.1:9');
+  vi.stubEnv('no_proxy', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await askHttp(await thisMachine(), `${address}/binary`)).toMatchObject({ status: 200 });
+});
 
 test('a server that sends headers and then nothing counts as answering', async () => {
   const answer = await askHttp(await thisMachine(), `${address}/mute`, { seconds: 1 });
