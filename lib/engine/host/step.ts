@@ -36,6 +36,8 @@ interface Write {
   /** Whether the content is never shown. */
   readonly secret: boolean;
   readonly attributes: FileAttributes;
+  /** Whether the content depends on that of the file, which was not there. */
+  readonly merges?: true;
 }
 
 /**

@@ -14,11 +14,16 @@ export class Foreseen {
 
   /** Whether one of the steps needs another content than the file has then. */
   isRewritten(steps: readonly Step[]): boolean {
-    return steps.some((step) => step.do === 'rewrite' && this.#contents.has(step.path));
+    return steps.some((step) => dependsOnContent(step) && this.#contents.has(step.path));
   }
 
   /** A reader that answers with the contents. */
   contents(host: Reader): Reader {
     return { ...host, read: async (path) => this.#contents.get(path) ?? host.read(path) };
   }
+}
+
+/** Whether the content that a step writes depends on what the file has before. */
+export function dependsOnContent(step: Step): step is Step & { do: 'write' | 'rewrite' } {
+  return step.do === 'rewrite' || (step.do === 'write' && step.merges === true);
 }

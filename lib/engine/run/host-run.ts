@@ -134,9 +134,9 @@ export class HostRun {
   }
 
   /**
-   * Checks a rewrite of a file again that an earlier change writes, with the content that this
-   * leaves: so its steps are known before. They hold the hash of the content that they need, so no
-   * other proof is needed that this came true.
+   * Checks a task again whose text depends on a file that an earlier change writes, with the
+   * content that this leaves: so its steps are known before. They hold the hash of the content that
+   * they need, so no other proof is needed that this came true.
    */
   async #checkAhead(taskRuns: readonly TaskRun[]): Promise<void> {
     const foreseen = new Foreseen();

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Step } from '../host/step.ts';
 import { Problem } from '../problem/problem.ts';
+import { newText } from '../resource/file/edited-text.ts';
 import {
   changesOfFile,
   checkedAgainAfter,
@@ -141,6 +142,15 @@ test('a plan changes something if a task is pending or depends on a pending one'
   expect(await something(expectation('memory', { check: async () => drift('2 GB') }))).toBe(false);
   expect(await something(file(content))).toBe(true);
   expect(await something(resource('later', unknownUntil('x')))).toBe(true);
+});
+
+test('a text that is merged into a file that an earlier change makes has no known steps', async () => {
+  const step = newText('/c', 'one');
+  const verdict = drift([{ what: 'content', was: '', wanted: 'one' }], [step]);
+  const plan = await planned(
+    ['one', 'two'].map((name) => resource(name, verdict, { changes: changesOfFile('/c') })),
+  );
+  expect(plan.map(({ steps }) => steps)).toEqual([[step], undefined]);
 });
 
 test('a text that an earlier change rewrites has no known steps, and a refusal none at all', async () => {

@@ -10,6 +10,7 @@ import {
 } from '../resource/resource.ts';
 import type { Outcome, Task } from './events.ts';
 import type { FleetVerdict } from './fleet-verdict.ts';
+import { dependsOnContent } from './foreseen.ts';
 import type { HostRun, TaskRun } from './host-run.ts';
 
 /** What a run does for one task. */
@@ -86,8 +87,8 @@ export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
 }
 
 /**
- * A text that an earlier change decides in its turn will be another one then: undefined for a
- * rewrite of it.
+ * A text that an earlier change decides in its turn will be another one then: undefined for a step
+ * that depends on it.
  */
 function knownSteps(
   steps: readonly Step[],
@@ -95,7 +96,9 @@ function knownSteps(
   contents: ReadonlyMap<string, string>,
 ): readonly Step[] | undefined {
   const isOpen = (step: Step) =>
-    step.do === 'rewrite' && moved.has(fileChange(step.path)) && contents.get(step.path) !== step.was;
+    dependsOnContent(step) &&
+    moved.has(fileChange(step.path)) &&
+    !(step.do === 'rewrite' && contents.get(step.path) === step.was);
   return steps.some(isOpen) ? undefined : steps;
 }
 

@@ -23,6 +23,7 @@ import {
 import { secretContent, sha256Of } from '../resource/file/content.ts';
 import { directory } from '../resource/file/directory.ts';
 import { file } from '../resource/file/file.ts';
+import { jsonFile } from '../resource/file/json-file.ts';
 import { line } from '../resource/file/line.ts';
 import { link } from '../resource/file/link.ts';
 import { drift, expectation, ok, type Resource, task } from '../resource/resource.ts';
@@ -315,6 +316,24 @@ test('several rewrites of one file are planned with the content before each, and
   expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed', 'changed']);
   expect(sent).toHaveLength(2);
   expect(readFileSync(list, 'utf8')).toBe(contents[3]);
+});
+
+test('the keys of several tasks in a file that is not there are planned as they are written', async () => {
+  const settings = join(temporaryDirectory(), 'daemon.json');
+  const resources = () => [jsonFile(settings, { a: 1 }), jsonFile(settings, { b: 2 })];
+  const plan = await runHere(resources(), { check: true });
+  const contents = ['{\n  "a": 1\n}\n', '{\n  "a": 1,\n  "b": 2\n}\n'];
+  const planned = plan.result.plans[0]?.tasks.map((each) => each.steps ?? []) ?? [];
+  expect(planned).toEqual([
+    [expect.objectContaining({ do: 'write', path: settings, content: contents[0] })],
+    [{ do: 'rewrite', path: settings, was: sha256Of(contents[0] ?? ''), content: contents[1] }],
+  ]);
+  expect(plan.done[1]?.differences).toEqual([{ what: 'content', was: contents[0], wanted: contents[1] }]);
+
+  const { outcomes, sent } = await runHere(resources());
+  expect(outcomes.map((each) => each.replace(/.* /, ''))).toEqual(['changed', 'changed']);
+  expect(sentSteps(sent)).toEqual(planned.map((steps) => steps.map(plannedStep)));
+  expect(readFileSync(settings, 'utf8')).toBe(contents[1]);
 });
 
 test('a rewrite after one that was skipped, or after a change of the file from outside, starts from what is there', async () => {

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path/posix';
 import { type FstabEntry, parseFstabLine } from '../../host/facts/fstab.ts';
 import type { Reader } from '../../host/host.ts';
-import { command, makeDirectory, type Step, write } from '../../host/step.ts';
-import { readText } from '../file/edited-text.ts';
+import { command, makeDirectory, type Step } from '../../host/step.ts';
+import { newText, readText } from '../file/edited-text.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
 import { fstabLine, sameEntry, withEntry } from './fstab.ts';
 
@@ -30,7 +30,7 @@ export function mount(target: string, device: string): Resource {
       if (refusal) return refused(refusal, decide);
       const isInTable = present !== undefined && sameEntry(present, entry);
       const was = present ? fstabLine(present) : '';
-      const edit = file ? file.to(withEntry(file.text, entry)) : write(table, withEntry('', entry));
+      const edit = file ? file.to(withEntry(file.text, entry)) : newText(table, withEntry('', entry));
       // systemd makes its mount units from the table.
       const inTable = [edit, command`systemctl daemon-reload`];
       return driftOf(

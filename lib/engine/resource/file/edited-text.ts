@@ -1,5 +1,5 @@
 import type { Reader } from '../../host/host.ts';
-import type { Step } from '../../host/step.ts';
+import { type Step, write } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { inTheWay, isFileOrLink, kindOf } from './attributes.ts';
 import { asText, sha256Of } from './content.ts';
@@ -25,4 +25,9 @@ export async function readText(host: Reader, path: string) {
   throw new Failure(`${path} is not UTF-8 text; the file was not changed`, {
     hint: 'save the file as UTF-8 on the host, then run again',
   });
+}
+
+/** The step of a text file that was not there (0644, root's): another text if it is there by then. */
+export function newText(path: string, content: string): Step {
+  return { ...write(path, content), merges: true };
 }

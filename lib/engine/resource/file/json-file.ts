@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { write } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
-import { readText } from './edited-text.ts';
+import { newText, readText } from './edited-text.ts';
 import { lineOfInexactNumber } from './exact-json.ts';
 
 type Json = string | number | boolean | null | readonly Json[] | JsonObject;
@@ -28,7 +27,7 @@ export function jsonFile(path: string, keys: JsonObject): Resource {
       // Compared as values: the layout may differ.
       if (was && isDeepStrictEqual(was, mergeObjects(was, keys))) return ok;
       const wanted = merged(file?.text ?? '');
-      const step = file ? file.to(wanted) : write(path, wanted);
+      const step = file ? file.to(wanted) : newText(path, wanted);
       return drift([{ what: 'content', was: was ? print(was) : '', wanted }], [step]);
     },
   };
