@@ -83,7 +83,7 @@ async function changePlay<V>(
   // A change of an earlier play, on any host, may be visible here.
   const moved = all.some((host) => host.changed > 0);
   if (moved) for (const host of ready) host.state += 1;
-  const [free = [], ...batches] = await options.turns.order(play, ready, moved);
+  const order = await options.turns.order(play, ready, moved);
   const failed = () => [...gone, ...ready.filter((host) => host.stopped).map((host) => host.name)];
   const change = (hosts: readonly HostRun[]) =>
     mapWithForks(hosts, options.forks, (host) =>
@@ -92,20 +92,25 @@ async function changePlay<V>(
         if (why) host.stop(play.name, await options.turns.abandon(host, play, why, options));
       }),
     );
-  await change(free);
-  for (const [at, batch] of batches.entries()) {
-    const most =
-      play.maxFail === undefined ? ready.length : countOf(play.maxFail, ready.length + gone.length);
-    const first = at === 1 && batches[0]?.some((host) => host.stopped);
-    if (!options.stop.aborted && (first || failed().length > most)) {
-      const limit = first ? 'a failure in the first batch ends the run' : `at most ${most} may`;
-      return `${failed().join(', ')} failed or cannot be reached in "${play.name}", and ${limit}`;
-    }
+  const total = ready.length + gone.length;
+  const most = countOf(play.maxFail ?? total, total);
+  /** Why the run ends before a part of the order, or after the last one. */
+  const endBefore = (at: number) => {
+    // With turns, the limits are for hosts in a turn: the others change as if there were none.
+    if (options.stop.aborted || (play.turns && (at === 0 || order.length === 1))) return undefined;
+    const first = at === 2 && at < order.length && order[1]?.some((host) => host.stopped);
+    if (!first && failed().length <= most) return undefined;
+    const limit = first ? 'a failure in the first batch ends the run' : `at most ${most} may`;
+    return `${failed().join(', ')} failed or cannot be reached in "${play.name}", and ${limit}`;
+  };
+  for (const [at, hosts] of order.entries()) {
+    const why = endBefore(at);
+    if (why !== undefined) return why;
     // What the batch before has changed may be visible here.
-    if (at > 0) for (const host of batch) host.state += 1;
-    await change(batch);
+    if (at > 1) for (const host of hosts) host.state += 1;
+    await change(hosts);
   }
-  return undefined;
+  return endBefore(order.length);
 }
 
 function taskRunsOf<V>(host: HostRun, play: Play<V>): TaskRun[] {

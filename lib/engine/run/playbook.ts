@@ -4,12 +4,12 @@ import { type HostCount, refuseMiscounts, type Serial, type Turns } from './roll
 
 /**
  * Binds hosts to roles. `hosts` is a host pattern. `needs` names earlier plays that must succeed.
- * `anyErrorsFatal` ends the run on all hosts when one fails. The hosts of an `optional` play
- * are groups, separated by commas: it has those that the inventory has, and is left out without
- * any.
+ * `anyErrorsFatal` ends the run on all hosts when one fails. An unreachable host does not count
+ * there: a switch goes on without it. The hosts of an `optional` play are groups, separated by
+ * commas: it has those that the inventory has, and is left out without any.
  *
  * `serial`: how many of the hosts with something to change do so at a time; a failure in the first
- * batch ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;
+ * of several batches ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;
  * default: any number may fail. With `turns`, both hold only for hosts whose clients notice the
  * changes, while some host has clients. In an inventory without the group at which turns are
  * taken, both hold for the hosts that `aloneWithout` names. A host that takes turns does a role

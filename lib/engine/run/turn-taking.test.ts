@@ -346,6 +346,56 @@ test('a failure in a later turn ends the run where more than maxFail have failed
   }
 });
 
+test('a failure in the last turn ends the run, too', async () => {
+  const world = new World(all);
+  world.bad.add('rpc-4');
+  const { stopped } = await world.run();
+  expect(stopped['rpc-1']).toBe(
+    'stopped on all hosts: rpc-4 failed or cannot be reached in "servers", and at most 0 may',
+  );
+});
+
+test.each<[serial: number | undefined, maxFail: 0 | 1, changed: string[], stops: boolean]>([
+  [undefined, 0, ['rpc-1', 'rpc-2', 'rpc-3'], true],
+  [undefined, 1, ['rpc-1', 'rpc-2', 'rpc-3'], false],
+  [3, 0, ['rpc-1', 'rpc-2', 'rpc-3'], true],
+])(
+  'without turns, serial %s: more failed hosts than maxFail %s end the run',
+  async (serial, maxFail, changed, stops) => {
+    const world = new World(['rpc-1', 'rpc-2', 'rpc-3'], []);
+    world.bad.add('rpc-2');
+    const { roles } = world.play();
+    const { stopped } = await world.run({
+      plays: [play('servers', { hosts: 'rpc', roles, maxFail, ...(serial && { serial }) })],
+    });
+    expect(world.log).toEqual(changed.map((name) => `${name} changes`));
+    expect(stopped['rpc-1']).toBe(
+      stops
+        ? 'stopped on all hosts: rpc-2 failed or cannot be reached in "servers", and at most 0 may'
+        : undefined,
+    );
+  },
+);
+
+test('without turns, more unreachable hosts than maxFail end the run before a change', async () => {
+  const world = new World(all, []);
+  const { roles } = world.play();
+  const plays = [play('servers', { hosts: 'rpc', roles, maxFail: 0 })];
+  const { stopped } = await world.run({ unreachable: ['rpc-4'], plays });
+  expect([world.log, stopped['rpc-1']]).toEqual([
+    [],
+    'stopped on all hosts: rpc-4 failed or cannot be reached in "servers", and at most 0 may',
+  ]);
+});
+
+test('without gateways, hosts of a play with turns change together, and any number may fail', async () => {
+  const world = new World(all, []);
+  world.bad.add('rpc-2');
+  const { stopped } = await world.run({ unreachable: ['rpc-4'] });
+  expect(world.log).toEqual(['rpc-1 changes', 'rpc-2 changes', 'rpc-3 changes']);
+  expect([stopped['rpc-1'], stopped['rpc-3']]).toEqual([undefined, undefined]);
+});
+
 test('unreachable hosts count: the run ends before the first turn', async () => {
   const world = new World(all);
   const { code, stopped } = await world.run({ unreachable: ['rpc-4'] });
