@@ -55,9 +55,9 @@ test('a tag that does not exist leaves nothing behind', async () => {
   expect(readdirSync(directory).filter((name) => name.startsWith('tools-no'))).toEqual([]);
 });
 
-test('local changes are refused and stay', async () => {
+test.each(['v1', 'v2'])('local changes are refused and stay: v2 is there, and %s wanted', async (ref) => {
   writeFileSync(join(path, 'tool'), 'mine\n');
-  expect(await gitCheckout(path, { repository, ref: 'v1' }).check(host)).toMatchObject({
+  expect(await gitCheckout(path, { repository, ref }).check(host)).toMatchObject({
     change: {
       message: `${path} has local changes: tool`,
       hint: `see git -C ${path} diff; commit them elsewhere, or undo them`,

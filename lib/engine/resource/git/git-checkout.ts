@@ -2,7 +2,6 @@ import { dirname } from 'node:path/posix';
 import { quote } from '../../host/quote.ts';
 import { command, type Step } from '../../host/step.ts';
 import { inRootsFolder } from '../../host/step-script.ts';
-import { Failure, type Problem } from '../../problem/problem.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
 
@@ -51,13 +50,18 @@ export function gitCheckout(path: string, { repository, ref }: Checkout): Resour
       if (!origin) return drift(difference('no checkout'), inTheWay(path, `a ${there.type}`, 'Git checkout'));
       if (origin !== repository)
         return refused(`${path} is a checkout of ${origin}`, 'move it, or correct the role');
+      if (changed.length > 0) {
+        return refused(
+          `${path} has local changes: ${changed.map((line) => line.slice(3)).join(', ')}`,
+          `see git -C ${path} diff; commit them elsewhere, or undo them`,
+        );
+      }
       if (tag && tag === head) return ok;
       const update = command({ timeoutSeconds, rootsFolder: path })`
         export GIT_TERMINAL_PROMPT=0
         unset SUDO_UID
         git -C ${path} fetch --quiet --tags origin && git -C ${path} checkout --quiet --detach ${`${wanted}^{commit}`} --`;
-      const local = changed.map((line) => line.slice(3));
-      return drift(difference(head ?? ''), local.length > 0 ? localChanges(path, local) : [update]);
+      return drift(difference(head ?? ''), [update]);
     },
   };
 }
@@ -88,10 +92,4 @@ function cloned(path: string, repository: string, commit: string): Step {
       chmod 755 "$half" && mv -T "$half" ${path} && exit
     rm -rf "$half"
     exit 1`;
-}
-
-function localChanges(path: string, files: readonly string[]): Problem {
-  return new Failure(`${path} has local changes: ${files.join(', ')}`, {
-    hint: `see git -C ${path} diff; commit them elsewhere, or undo them`,
-  });
 }
