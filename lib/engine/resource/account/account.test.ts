@@ -42,10 +42,35 @@ describe('user', () => {
       change: [
         {
           command:
-            'useradd --create-home --user-group --shell /bin/bash --uid 2000 --groups docker,operators anna',
+            'useradd --create-home $(cut -d: -f1 /etc/group | grep -qxF anna && echo --gid anna || echo --user-group) --shell /bin/bash --uid 2000 --groups docker,operators anna',
         },
       ],
     });
+  });
+
+  test('its main group is the one of its name, which may be there', async () => {
+    const root = temporaryDirectory();
+    const accounts = { passwd: '', shadow: '', gshadow: '', group: 'anna:x:950:\nbert-old:x:951:\n' };
+    for (const folder of ['etc', 'home']) mkdirSync(join(root, folder));
+    for (const [name, text] of Object.entries(accounts)) writeFileSync(join(root, 'etc', name), text);
+    for (const name of ['anna', 'bert']) {
+      const seen = await check(user(name));
+      const step = seen.is === 'drift' && Array.isArray(seen.change) ? seen.change[0] : undefined;
+      const there = (step as { command: string }).command
+        .replace('useradd', `useradd --prefix ${root}`)
+        .replace('/etc/group', join(root, 'etc/group'));
+      execFileSync('sh', ['-c', there]);
+    }
+    const lines = (name: string) =>
+      readFileSync(join(root, 'etc', name), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => line.split(':'));
+    const groupOf = Object.fromEntries(lines('group').map(([name, , number]) => [number, name]));
+    expect(lines('passwd').map(([name, , , main]) => [name, groupOf[main ?? '']])).toEqual([
+      ['anna', 'anna'],
+      ['bert', 'bert'],
+    ]);
   });
 
   test('only what differs is changed, and other groups stay', async () => {

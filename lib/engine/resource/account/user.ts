@@ -14,7 +14,7 @@ interface UserSettings {
 
 /**
  * A local user with a home directory and no password: the user logs in by key (`authorizedKey`).
- * Its main group has its name.
+ * Its main group has its name, and is made where it is missing.
  *
  * @example user('deploy', { groups: ['docker'] })
  */
@@ -29,7 +29,8 @@ export function user(name: string, { uid, groups = [], shell = '/bin/bash' }: Us
       if (!found) {
         const number = uid === undefined ? [] : ['--uid', uid];
         const others = groups.length === 0 ? [] : ['--groups', groups.join(',')];
-        const create = command`useradd --create-home --user-group --shell ${shell} ${number} ${others} ${name}`;
+        // The group may be made between this check and the change.
+        const create = command`useradd --create-home $(cut -d: -f1 /etc/group | grep -qxF ${name} && echo --gid ${name} || echo --user-group) --shell ${shell} ${number} ${others} ${name}`;
         return drift([{ what: 'user', was: 'absent', wanted: 'present' }], [create]);
       }
       if (uid !== undefined && found.uid !== uid) {
