@@ -19,6 +19,24 @@ test('a masked unit is reported and stays masked', async () => {
   });
 });
 
+test('a unit that can be enabled by another one alone is refused by the name of that one', async () => {
+  const indirect = async (installed: string) => {
+    const cat = `[Service]\nExecStart=/usr/sbin/uuidd\n\n[Install]\n${installed}\n`;
+    const unit = async () => ({ ...stoppedUnit, enabled: 'indirect' });
+    return service('uuidd').check(fakeHost([[/^systemctl cat -- uuidd.service$/, cat]], { unit }));
+  };
+  expect(await indirect('Also=uuidd.socket')).toMatchObject({
+    change: {
+      message: 'uuidd.service is not enabled by itself, but by uuidd.socket',
+      hint: 'name uuidd.socket in the role, in place of it',
+    },
+  });
+  // It has another name by a link, and can be enabled.
+  expect(await indirect('WantedBy=multi-user.target\nAlso=uuidd.socket')).toMatchObject({
+    differences: [{ what: 'at boot', was: 'indirect', wanted: 'enabled' }, {}],
+  });
+});
+
 test('a unit that does not start, or does not stay active, is reported with the end of its journal', async () => {
   const refuses = fakeHost(
     [

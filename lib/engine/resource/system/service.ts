@@ -1,4 +1,4 @@
-import type { UnitState } from '../../host/host.ts';
+import type { Reader, UnitState } from '../../host/host.ts';
 import { lastWords } from '../../host/last-words.ts';
 import { command, type Step } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
@@ -8,6 +8,7 @@ import {
   driftOf,
   fileChange,
   type Resource,
+  refused,
   unitChange,
   unknownUntil,
 } from '../resource.ts';
@@ -24,7 +25,8 @@ const counted = ['enabled', 'static', 'alias', 'generated'];
 /**
  * A systemd unit that is enabled, running, and started after the last change of the files that it
  * reads. The time of the start and of the files is read from the host, so that the next run
- * completes an interrupted one.
+ * completes an interrupted one. A unit that only another one starts, as a socket does, is refused:
+ * name that one.
  *
  * @param name without a suffix it is a service
  * @param reads files: the unit is restarted when one of them is newer than its start
@@ -47,6 +49,12 @@ export function service(name: string, reads: readonly string[] = []): Resource {
       const isUnread =
         isActive(state) && state.needsReload && reads.some((path) => path.startsWith(ownUnits));
       if (state.load === 'not-found') return unknownUntil(`${unit} is installed`);
+      const others = state.enabled === 'indirect' ? await enabledInstead(host, unit) : '';
+      if (others !== '')
+        return refused(
+          `${unit} is not enabled by itself, but by ${others}`,
+          `name ${others} in the role, in place of it`,
+        );
       const change = changeOf(unit, state, newer.length > 0 || isUnread);
       if (state.lastWords !== undefined)
         return drift(`it ended just after its start:\n${state.lastWords}`, change);
@@ -69,6 +77,13 @@ export function service(name: string, reads: readonly string[] = []): Resource {
       return driftOf(differences, change);
     },
   };
+}
+
+/** The units that `systemctl enable` enables in place of a unit, by `Also=`. */
+async function enabledInstead(host: Reader, unit: string): Promise<string> {
+  const text = (await host.$`systemctl cat -- ${unit}`).stdout;
+  if (/^(WantedBy|RequiredBy|UpheldBy)=/m.test(text)) return '';
+  return [...text.matchAll(/^Also=(.*)/gm)].map(([, names = '']) => names.trim()).join(' ');
 }
 
 function changeOf(unit: string, state: UnitState, isOld: boolean): Change {
