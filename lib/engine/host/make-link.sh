@@ -3,6 +3,7 @@
 path=$1
 look "${path%/*}/"
 if [ -z "$whose" ]; then
+  [ -d "${path%/*}/" ] || fail "there is no directory ${path%/*}"
   new=$(mktemp -u "${path%/*}/$(short "${path##*/}").XXXXXX") && ln -sT "$2" "$new" && mv -T "$new" "$path"
   exit
 fi

@@ -106,12 +106,25 @@ export function write(
   return { do: 'write', path, content, secret: false, attributes: all };
 }
 
-/** The error of a failed step, in its own words if it has some. */
+/** The error of a failed step, in its own words if it has some, and with a hint. */
 export function ownFailure(step: Step, error: unknown): unknown {
-  const failure = step.do === 'run' ? step.failure : undefined;
-  if (!failure || !(error instanceof CommandFailed) || error.output.timedOut) return error;
+  if (!(error instanceof CommandFailed) || error.output.timedOut) return error;
+  if (step.do !== 'run') {
+    const hint = hintOfLack(error.output.stderr);
+    return hint === undefined ? error : new Failure(error.message, { hint, cause: error });
+  }
+  const { failure } = step;
+  if (!failure) return error;
   const what = redact([failure.what, error.output.stderr.trim()].filter(Boolean).join(': '));
   return new Failure(what, { hint: failure.hint, cause: error });
+}
+
+/** What to do where a host lacks the folder, the user or the group of a file. */
+function hintOfLack(said: string): string | undefined {
+  const folder = /^there is no directory (.+)/m.exec(said)?.[1];
+  if (folder !== undefined) return redact(`make it by a task before this one: directory('${folder}')`);
+  const account = /^chown: (?:invalid|unknown) (user|group)/m.exec(said)?.[1];
+  return account && `make the ${account} by a task before this one: ${account}()`;
 }
 
 /** A step as the operator reads it. The content of a file is among the differences. */

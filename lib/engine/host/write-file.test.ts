@@ -80,12 +80,25 @@ test('a directory, a missing parent and an unknown owner are refused, and the ol
   await expect(makeSteps(host, write(join(root, 'linked'), 'x', attributes))).rejects.toThrow(
     /is a directory/,
   );
-  await expect(makeSteps(host, write(join(root, 'no/file'), 'x', attributes))).rejects.toThrow(
-    /there is no directory/,
-  );
-  await expect(
-    makeSteps(host, write(join(root, 'file'), 'x', { ...attributes, owner: 'nobody-at-all' })),
-  ).rejects.toThrow(/(invalid|unknown) user/);
+  const [folder, path] = [join(root, 'no'), join(root, 'no/file')];
+  for (const [step, title] of [
+    [write(path, 'x', attributes), `write ${path}`],
+    [{ do: 'link', path, target: 'x' }, `make link ${path} -> x`],
+  ] as const) {
+    await expect(makeSteps(host, step)).rejects.toMatchObject({
+      message: `command exited with 1: ${title}\nthere is no directory ${folder}`,
+      hint: `make it by a task before this one: directory('${folder}')`,
+    });
+  }
+  for (const lacking of ['owner', 'group'] as const) {
+    const account = { owner: 'user', group: 'group' }[lacking];
+    await expect(
+      makeSteps(host, write(join(root, 'file'), 'x', { ...attributes, [lacking]: 'nobody-at-all' })),
+    ).rejects.toMatchObject({
+      message: expect.stringMatching(`chown: (invalid|unknown) ${account}`),
+      hint: `make the ${account} by a task before this one: ${account}()`,
+    });
+  }
   expect(readFileSync(join(root, 'file'), 'utf8')).toBe('old');
   expect(readdirSync(root).sort()).toEqual(['dir', 'file', 'linked']);
   expect(readdirSync(join(root, 'dir'))).toEqual([]);
