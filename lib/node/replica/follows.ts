@@ -71,44 +71,44 @@ function reached(context: Context<Variables>, name: string, query: string): Reso
       seconds: longestReplay,
       giveUp: async (host) => {
         await ensureContainerRuns(host, 'state-db');
-        // Together, so that both share a request.
-        await Promise.all([
-          refuseGap(host, dataFolder(vars, 'state-db')),
-          refuseHopelessConnection(context, host),
-        ]);
+        await refuseHopelessWait(context, host);
       },
     },
   );
 }
 
-/**
- * @throws Failure where the server has dropped what the replica did not fetch in time, or is of
- * another history, as one from an older snapshot
- */
-async function refuseGap(host: Reader, data: string): Promise<void> {
-  const log =
-    await host.$`docker logs --tail 30 state-db 2>&1 | grep -E 'has already been removed|invalidated|is ahead of the WAL flush position' | tail -n 1`;
-  if (log.text() === '') return;
-  throw new Failure(`the server does not have the log that this replica needs: ${log.text()}`, {
-    hint: `copy it again: docker rm -f state-db, remove ${data}, then deploy. backup.most_kept is the limit`,
-  });
-}
-
+/** The server has dropped what the replica did not fetch in time. In the words of PostgreSQL 15. */
+const dropped = /has already been removed|invalidated/;
+/** The replica has what the server never had, as after a switch, a recovery or another snapshot. */
+const otherHistory =
+  /is ahead of the WAL flush position|not in this server's history|behind recovery timeline|system identifier differs|forked off current database system timeline|not a child of database system timeline/;
+const unreachable = 'could not connect to the primary server: ';
 /** Reasons that no wait removes, in the words of libpq and PostgreSQL 15. */
 const hopeless = /Permission denied|certificate|authentication failed|pg_hba|does not exist|SSL error/;
 /** So often the same words since the last start, reload or stream: the server may just restart. */
 const complaints = 3;
 
 /**
- * @throws Failure where the server refuses this replica, or this replica the server
+ * @throws Failure where the log that the replica needs will never come, or the server refuses this
+ * replica, or this replica the server
  */
-async function refuseHopelessConnection({ hosts }: Context<Variables>, host: Reader): Promise<void> {
+async function refuseHopelessWait({ vars, hosts }: Context<Variables>, host: Reader): Promise<void> {
+  const { name } = databaseHost(hosts);
+  // What is older may be of a server that it followed before.
   const log =
-    await host.$`docker logs --tail 50 state-db 2>&1 | tac | sed -E '/starting PostgreSQL|reloading configuration files|started streaming WAL/q' | grep -F 'could not connect to the primary server: '`;
-  const reasons = log.lines().map((line) => line.split('could not connect to the primary server: ').at(-1));
+    await host.$`docker logs --tail 50 state-db 2>&1 | tac | sed -E '/starting PostgreSQL|reloading configuration files|started streaming WAL/q'`;
+  const again = `copy it again: docker rm -f state-db, remove ${dataFolder(vars, 'state-db')}, then deploy`;
+  const gap = log.lines().find((line) => dropped.test(line));
+  if (gap)
+    throw new Failure(`the server does not have the log that this replica needs: ${gap}`, {
+      hint: `${again}. backup.most_kept is the limit`,
+    });
+  const fork = log.lines().find((line) => otherHistory.test(line));
+  if (fork) throw new Failure(`state-db has another history than that of ${name}: ${fork}`, { hint: again });
+  const reasons = log.lines().flatMap((line) => line.split(unreachable).slice(1));
   const [reason = ''] = reasons;
   if (!hopeless.test(reason) || reasons.filter((each) => each === reason).length < complaints) return;
-  throw new Failure(`state-db cannot follow ${databaseHost(hosts).name}: ${reason}`, {
-    hint: `a deploy without --limit brings roles, passwords and certificates to ${databaseHost(hosts).name} first`,
+  throw new Failure(`state-db cannot follow ${name}: ${reason}`, {
+    hint: `a deploy without --limit brings roles, passwords and certificates to ${name} first`,
   });
 }

@@ -50,16 +50,45 @@ test('a connection that no wait can heal ends the wait with the words of Postgre
   const line = (time: string) =>
     `2026-11-26 ${time} UTC [1238] FATAL:  could not connect to the primary server: connection to server at "172.30.77.11", port 5432 failed: could not open certificate file "/root/.postgresql/postgresql.crt": Permission denied`;
   const log = ['19:21:28.182', '19:21:23.470', '19:21:18.200'].map(line).join('\n');
-  const host = fakeHost(
-    [
-      [/grep -F 'could not connect/, log],
-      [/docker logs/, ''],
-    ],
-    { sql: async () => ({ ok: true, rows: [['f', 't']] }), container: async () => runningContainer },
-  );
+  const host = fakeHost([[/docker logs/, log]], {
+    sql: async () => ({ ok: true, rows: [['f', 't']] }),
+    container: async () => runningContainer,
+  });
   await expect(applyDrift(host, caughtUp)).rejects.toThrow(
     'state-db cannot follow db-1: connection to server at "172.30.77.11", port 5432 failed: could not open certificate file "/root/.postgresql/postgresql.crt": Permission denied',
   );
+});
+
+// As servers of PostgreSQL 15.18 wrote it; the last as its source has it.
+const ofAnotherHistory = [
+  "FATAL:  could not start WAL streaming: ERROR:  requested starting point 0/8000000 on timeline 2 is not in this server's history",
+  'FATAL:  could not receive data from WAL stream: ERROR:  requested starting point 0/8000000 is ahead of the WAL flush position of this server 0/6026050',
+  'FATAL:  highest timeline 1 of the primary is behind recovery timeline 2',
+  'FATAL:  database system identifier differs between the primary and standby',
+  'LOG:  new timeline 2 forked off current database system timeline 1 before current recovery point 0/6025EA8',
+  'LOG:  new timeline 3 is not a child of database system timeline 2',
+];
+
+test.each([
+  ...ofAnotherHistory.map((line) => [line, 'state-db has another history than that of db-1', '']),
+  [
+    'FATAL:  could not receive data from WAL stream: ERROR:  requested WAL segment 000000010000000000000003 has already been removed',
+    'the server does not have the log that this replica needs',
+    '. backup.most_kept is the limit',
+  ],
+])('a replica that can never follow ends the wait: %s', async (line, words, more) => {
+  const caughtUp = await resourceOf('state-db has caught up with db-1');
+  const host = fakeHost(
+    [[/docker logs/, `${line}\nLOG:  waiting for WAL to become available at 0/8000018`]],
+    {
+      sql: async () => ({ ok: true, rows: [['f', 't']] }),
+      container: async () => runningContainer,
+    },
+  );
+  await expect(applyDrift(host, caughtUp)).rejects.toMatchObject({
+    message: `${words}: ${line}`,
+    hint: `copy it again: docker rm -f state-db, remove /data/state-db, then deploy${more}`,
+  });
 });
 
 test('before a switch the plan does not judge the former server as a replica', async () => {
