@@ -1,5 +1,6 @@
 #!/bin/sh
-# Keeps what is deployed here as a release, for a rollback: the newest five, each a folder that is there whole or not at all.
+# Keeps what is deployed here as a release, for a rollback: the newest five, the current one and the one that served before it, each a folder
+# that is there whole or not at all.
 #   release RELEASES CONTAINERS STATE_USER STATE_DATABASE FILE...
 # RELEASES is the folder of all releases, CONTAINERS are names in one word, FILEs are the rendered files. STATE_USER is empty on a host
 # without a state database. RELEASES/NUMBER has
@@ -7,6 +8,7 @@
 #   made       who made the run, when, from which commit and inventory: the holder of the lock
 #   files/     the files, with passwords: root's alone
 # RELEASES/current is a link to the one that is deployed. A release that is deployed again keeps its number.
+# RELEASES/served has the numbers of those that served, in their order, up to the current one. What was undone is not among them.
 set -eu
 umask 077
 export LC_ALL=C
@@ -17,8 +19,8 @@ kept=5
 mkdir -p "$releases"
 cd "$releases"
 new=.new.$$
-trap 'rm -rf "$new" ".current.$$"' EXIT
-rm -rf .new.* .current.*
+trap 'rm -rf "$new" ".current.$$" ".served.$$"' EXIT
+rm -rf .new.* .current.* .served.*
 mkdir -p "$new/files"
 
 # The digest of an image as its registry knows it. Arguments: the image's name, its id.
@@ -60,10 +62,20 @@ if [ -z "$number" ]; then
   sync -f "$new/manifest"
   mv "$new" "$number"
 fi
+# Prints the numbers of standard input up to $1, which is added where it is not among them.
+up_to() { awk -v last="$1" '{ print } $1 == last { there = 1; exit } END { if (!there) print last }'; }
+# The list first: what a run that is killed in between leaves still says what served before. Without a list, from an older version, all that
+# are older than the current one have served.
+was=$(readlink current) || was=$number
+{ cat served 2>/dev/null || printf '%s\n' "$numbers" | sort -n; } | up_to "$was" | up_to "$number" |
+  while read -r each; do [ ! -e "./$each/manifest" ] || echo "$each"; done >".served.$$"
+sync ".served.$$"
+mv -T ".served.$$" served
+before=$(tail -n 2 served | head -n 1)
 ln -s "$number" ".current.$$"
 mv -T ".current.$$" current
 count=0
 for each in $(find . -maxdepth 1 -type d -name '[1-9]*' -printf '%f\n' | sort -nr); do
   count=$((count + 1))
-  [ "$count" -le "$kept" ] || [ "$each" = "$number" ] || rm -rf "./$each"
+  [ "$count" -le "$kept" ] || [ "$each" = "$number" ] || [ "$each" = "$before" ] || rm -rf "./$each"
 done

@@ -6,6 +6,8 @@ import {
   readFileSync,
   readlinkSync,
   statSync,
+  symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -46,7 +48,8 @@ esac`,
     return Number(readlinkSync(join(releases, 'current')));
   };
   const at = (path: string) => join(releases, path);
-  return { keep, at, file };
+  const served = () => readFileSync(at('served'), 'utf8').trimEnd().split('\n').map(Number);
+  return { keep, at, file, served };
 }
 
 test('a release has the files and images, and root alone can read it', () => {
@@ -76,6 +79,39 @@ test('the release that is deployed is never removed', () => {
   writeFileSync(at('incomplete'), '');
   expect(keep('6')).toBe(6);
   expect(keep('2')).toBe(2);
+});
+
+test('what was undone is not among those that served, and the one that served before is never removed', () => {
+  const { keep, at, served } = place();
+  keep('a');
+  expect(served()).toEqual([1]);
+  keep('b');
+  expect(served()).toEqual([1, 2]);
+  keep('a');
+  expect(keep('c')).toBe(3);
+  expect(served()).toEqual([1, 3]);
+  for (const text of ['d', 'e', 'f']) keep(text);
+  expect([keep('b'), served()]).toEqual([2, [3, 4, 5, 6, 2]]);
+  expect([keep('g'), served()]).toEqual([7, [3, 4, 5, 6, 2, 7]]);
+  expect([1, 2, 3].filter((number) => existsSync(at(String(number))))).toEqual([2, 3]);
+  keep('h');
+  expect(existsSync(at('2'))).toBe(false);
+});
+
+test('a move that was killed before its last step is made again, and an older version has left no list', () => {
+  const { keep, at, served } = place();
+  for (const text of ['a', 'b', 'c']) keep(text);
+  const goTo = (number: number) => {
+    unlinkSync(at('current'));
+    symlinkSync(String(number), at('current'));
+  };
+  goTo(2);
+  expect([keep('c'), served()]).toEqual([3, [1, 2, 3]]);
+  keep('b');
+  goTo(3);
+  expect([keep('b'), served()]).toEqual([2, [1, 2]]);
+  unlinkSync(at('served'));
+  expect([keep('d'), served()]).toEqual([4, [1, 2, 4]]);
 });
 
 test('a release waits for files and containers; one that is not kept yet is drift, and one that is kept is ok', async () => {

@@ -21,6 +21,8 @@ export interface ReleasedImage {
 export interface Release {
   readonly number: number;
   readonly isCurrent: boolean;
+  /** Whether it is the one that served before the current one. */
+  readonly isPrevious: boolean;
   /** SHA-256 in hex, by path. */
   readonly files: ReadonlyMap<string, string>;
   readonly images: readonly ReleasedImage[];
@@ -32,8 +34,9 @@ export interface Release {
 
 /** The releases of a host, newest first. */
 export async function readReleases(host: Reader): Promise<readonly Release[]> {
-  const [link, all] = await Promise.all([
+  const [link, served, all] = await Promise.all([
     host.stat(`${releasesFolder}/current`),
+    host.read(`${releasesFolder}/served`),
     host.$`cd ${releasesFolder} && grep -r '' --include=manifest --include=made [1-9]*`,
   ]);
   const lines = new Map<number, string[]>();
@@ -41,18 +44,26 @@ export async function readReleases(host: Reader): Promise<readonly Release[]> {
     const [, number, text] = /^(\d+)\/(?:manifest|made):(.*)$/.exec(line) ?? [];
     if (number !== undefined) lines.set(Number(number), [...(lines.get(Number(number)) ?? []), text ?? '']);
   }
+  const current = Number(link?.target);
+  // A version that does not note them took any that is older for one that served.
+  const inOrder = served?.toString().split('\n').map(Number) ?? [...lines.keys()].sort((a, b) => a - b);
+  // One that was undone by a run that was killed is not among them.
+  const at = inOrder.indexOf(current);
+  const previous = inOrder.slice(0, at < 0 ? undefined : at).findLast((number) => lines.has(number));
   const releases = [...lines].map(([number, own]) =>
-    parseRelease(number, link?.target === String(number), own),
+    parseRelease({ number, isCurrent: number === current, isPrevious: number === previous }, own),
   );
   return releases.sort((a, b) => b.number - a.number);
 }
 
-function parseRelease(number: number, isCurrent: boolean, lines: readonly string[]): Release {
+function parseRelease(
+  which: Pick<Release, 'number' | 'isCurrent' | 'isPrevious'>,
+  lines: readonly string[],
+): Release {
   const words = (kind: string) =>
     lines.filter((line) => line.startsWith(`${kind} `)).map((line) => line.split(' ').slice(1));
   return {
-    number,
-    isCurrent,
+    ...which,
     files: new Map(words('file').map(([sum = '', path = '']) => [path, sum])),
     images: words('image').map(([container = '', name = '', id = '', digest]) => {
       return { container, name, id, digest: digest === '-' ? undefined : digest };

@@ -157,6 +157,25 @@ test('without a number it is the release before the current one', async () => {
   expect(current.find(({ name }) => name === 'node.config.toml')?.content.text).not.toContain('Second = 7');
 });
 
+test.each([
+  ['2 was undone', '1\n3\n', 3, 1],
+  ['1 was deployed once more', '2\n1\n3\n', 3, 1],
+  ['the last that served before is gone', '2\n9\n3\n', 3, 2],
+  ['a run was killed before it moved on to 3', '1\n2\n3\n', 2, 1],
+  ['a run was killed before it undid 3', '1\n2\n', 3, 2],
+  ['2 was undone, and nothing came after it', '1\n', 1, undefined],
+  ['an older version has left no list', undefined, 3, 2],
+])('the release before is the one that served before: %s', async (_, served, current, previous) => {
+  const host = fakeHost(
+    [[/grep/, '1/manifest:migrations 6\n2/manifest:migrations 6\n3/manifest:migrations 6']],
+    {
+      stat: async () => ({ ...rootsFile, type: 'link', target: String(current) }),
+      read: async () => (served === undefined ? undefined : Buffer.from(served)),
+    },
+  );
+  expect((await readReleases(host)).find(({ isPrevious }) => isPrevious)?.number).toBe(previous);
+});
+
 test.each<[what: string, Kept, Parameters<typeof asked>[1], words: string]>([
   ['no such release', {}, { to: 4 }, 'rpc-1 has no release 4; it has: 3'],
   ['none before', {}, { to: 0 }, 'rpc-1 has no release before 3, which is deployed'],
@@ -265,12 +284,21 @@ test('releases are read newest first, with who made them', async () => {
     {
       number: 10,
       isCurrent: false,
+      isPrevious: false,
       files: new Map(),
       images: [{ container: 'prover', name: 'a/b:1', id: 'sha256:1', digest: undefined }],
       migrations: undefined,
       made,
     },
-    { number: 9, isCurrent: true, files: new Map(), images: [], migrations: 6, made: undefined },
+    {
+      number: 9,
+      isCurrent: true,
+      isPrevious: false,
+      files: new Map(),
+      images: [],
+      migrations: 6,
+      made: undefined,
+    },
   ]);
 });
 

@@ -26,8 +26,8 @@ export interface PutBack {
   /** Reads the Database+Sync server, for another host. */
   readonly onDatabase: <T>(read: (database: Reader) => Promise<T>) => Promise<T>;
   /**
-   * Number of the release. Default: the one before the current one; where another state is
-   * deployed, the current one.
+   * Number of the release. Default: the one that served before the current one; where another
+   * state is deployed, the current one.
    */
   readonly to?: number | 'current' | undefined;
 }
@@ -84,7 +84,7 @@ async function choose({ host, hosts, reader, to }: PutBack, releases: readonly R
   const paths = files.map(({ path }) => path);
   // A deploy that failed has changed something, and no release has that.
   if (to === 'current' || !isDeployed(current, await readDeployed(reader, paths, containers))) return current;
-  const before = releases.find(({ number }) => number < current.number);
+  const before = releases.find(({ isPrevious }) => isPrevious);
   return before ?? refuse(`${name} has no release before ${current.number}, which is deployed`);
 }
 
