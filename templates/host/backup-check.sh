@@ -19,7 +19,10 @@ mkdir -p "$state" || exit 1
 out=$(mktemp -d "$state/.new.XXXXXX") || exit 1
 trap 'rm -rf "$out"' EXIT
 : >"$out/problems"
-problem() { printf '%s\n' "$*" >>"$out/problems"; }
+# A result that a full disk has cut would be a better one: the former stays, and is old before long.
+problem() { printf '%s\n' "$*" >>"$out/problems" || exit 1; }
+# Prints the reason in a file of the results, where it is there. Argument: its name
+reason_in() { [ ! -e "$state/$1" ] || head -n 1 "$state/$1" | grep . || echo 'the disk was full, and the reason is lost'; }
 
 # The full disk first: it explains what follows.
 free=$(df -B1 --output=avail "$folder" | tail -n 1)
@@ -40,14 +43,15 @@ elif [ $((now - newest)) -gt $((oldest * 3600)) ]; then
   problem "backup too old: the newest is of $(date -d "@$newest" '+%Y-%m-%d %H:%M'), more than $oldest hours ago"
 fi
 
-said=$(head -n 1 "$state/verify-failed" 2>/dev/null)
+said=$(reason_in verify-failed)
 case $said in
   '') ;;
-  'there is no room'*) problem "the newest base backup is not verified: $said" ;;
+  'there is no room'* | 'the disk was full'*) problem "the newest base backup is not verified: $said" ;;
   *) problem "the newest base backup is corrupt: $said" ;;
 esac
 
-[ ! -s "$state/no-room" ] || problem "no base backup is made: $(head -n 1 "$state/no-room")"
+said=$(reason_in no-room)
+[ -z "$said" ] || problem "no base backup is made: $said"
 
 # A segment that lacks its predecessor, also of the timeline before: nothing after the gap can be recovered from a backup before it.
 gap=$(find "$folder/wals" "$folder/streaming" -type f -name '????????????????????????' -printf '%f\n' 2>/dev/null | sort -u |
@@ -92,7 +96,8 @@ done
 since=$(stat -c %Y "$state/checked-since")
 [ "$passed" -lt "$since" ] || since=$passed
 # Also one that the operator ran.
-if [ -s "$state/drill-failed" ]; then problem "the recovery drill failed: $(head -n 1 "$state/drill-failed")"
+said=$(reason_in drill-failed)
+if [ -n "$said" ]; then problem "the recovery drill failed: $said"
 elif [ "$drill" -gt 0 ] && [ $((now - since)) -gt $((drill * 3600)) ]; then
   problem "the recovery drill has not passed for $drill hours"
 fi
@@ -120,12 +125,12 @@ if [ -n "$copy" ]; then
 else
   rm -f "$state/copied-since"
 fi
-[ -z "$copy" ] || echo "$copied_log $copied_base" >"$out/copied"
+[ -z "$copy" ] || echo "$copied_log $copied_base" >"$out/copied" || exit 1
 
 # With a fault of the copy alone the repository is whole.
 if grep -qv '^copy off the site' "$out/problems"; then sound=0; else sound=1; fi
 
-cat >"$out/metrics" <<END
+cat >"$out/metrics" <<END || exit 1
 # HELP rpc_node_backup_ok Whether nothing is wrong with the repository of backups.
 # TYPE rpc_node_backup_ok gauge
 rpc_node_backup_ok $sound
@@ -149,7 +154,7 @@ rpc_node_backup_gap $([ -n "$gap" ] || [ "$slot" = lost ] && echo 1 || echo 0)
 rpc_node_backup_drill_passed_seconds $passed
 END
 if [ -n "$copy" ]; then
-  cat >>"$out/metrics" <<END
+  cat >>"$out/metrics" <<END || exit 1
 # HELP rpc_node_backup_copied_seconds Until when all write-ahead log of the repository is in the storage, seconds since 1970; 0 for never.
 # TYPE rpc_node_backup_copied_seconds gauge
 rpc_node_backup_copied_seconds $copied_log
@@ -162,6 +167,6 @@ rpc_node_backup_copied_since_seconds $since
 END
 fi
 chmod 0644 "$out/problems" "$out/metrics"
-mv "$out/problems" "$state/problems"
-if [ -n "$copy" ]; then chmod 0644 "$out/copied" && mv "$out/copied" "$state/copied"; else rm -f "$state/copied"; fi
+mv "$out/problems" "$state/problems" || exit 1
+if [ -n "$copy" ]; then chmod 0644 "$out/copied" && mv "$out/copied" "$state/copied" || exit 1; else rm -f "$state/copied"; fi
 if [ -d "$textfiles" ]; then hand_over "$out/metrics" "$textfiles" rpc_node_backup.prom; fi

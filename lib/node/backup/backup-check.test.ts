@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { onFullDisk } from '../../engine/host/testing/full-disk.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { metricsProgram } from '../monitor/textfiles.ts';
 
@@ -34,6 +35,8 @@ interface Repository {
   readonly corrupt?: string;
   /** Why no base backup was made. */
   readonly noRoom?: string;
+  /** Whether the disk of the results is full. */
+  readonly full?: boolean;
 }
 
 /** Runs the check over a repository, with stand-ins for the programs that it asks. */
@@ -50,6 +53,7 @@ function check({
   corrupt,
   noRoom,
   copy,
+  full = false,
 }: Repository) {
   const folder = temporaryDirectory();
   const [repository, results, metrics, programs] = ['repository', 'results', 'metrics', 'bin'].map((name) => {
@@ -84,17 +88,20 @@ function check({
   const notes = join(folder, 'notes');
   mkdirSync(notes);
   for (const [name, text] of Object.entries(copy ?? {})) writeFileSync(join(notes, name), `${text}\n`);
-  if (drill?.failed) writeFileSync(join(results, 'drill-failed'), drill.failed);
-  if (corrupt) writeFileSync(join(results, 'verify-failed'), corrupt);
-  if (noRoom) writeFileSync(join(results, 'no-room'), noRoom);
+  if (drill?.failed !== undefined) writeFileSync(join(results, 'drill-failed'), drill.failed);
+  if (corrupt !== undefined) writeFileSync(join(results, 'verify-failed'), corrupt);
+  if (noRoom !== undefined) writeFileSync(join(results, 'no-room'), noRoom);
   for (const [name, hours] of Object.entries(hoursAgo)) {
     const time = Date.now() / 1000 - hours * 3600;
     writeFileSync(join(results, name), 'PASS');
     utimesSync(join(results, name), time, time);
   }
+  const prom = join(metrics, 'rpc_node_backup.prom');
+  if (full) for (const path of [join(results, 'problems'), prom]) writeFileSync(path, 'former\n');
   const { status, stderr } = spawnSync(
     'sh',
     [
+      ...(full ? [...onFullDisk, 'sh'] : []),
       '-c',
       metricsProgram('timeline', 'backup-check'),
       'backup-check',
@@ -111,13 +118,13 @@ function check({
       encoding: 'utf8',
     },
   );
-  expect([status, stderr]).toEqual([0, '']);
-  const prom = join(metrics, 'rpc_node_backup.prom');
+  expect([status, full ? '' : stderr]).toEqual([full ? 1 : 0, '']);
   const values = existsSync(prom)
     ? readFileSync(prom, 'utf8').matchAll(/^rpc_node_backup_(\w+) (.*)$/gm)
     : [];
   return {
     problems: readFileSync(join(results, 'problems'), 'utf8').split('\n').filter(Boolean),
+    prom: existsSync(prom) ? readFileSync(prom, 'utf8') : '',
     metrics: Object.fromEntries([...values].map(([, name, value]) => [name, Number(value)])),
   };
 }
@@ -136,6 +143,15 @@ test('a sound repository', () => {
   expect(metrics.newest_seconds).toBe(Math.floor(now.getTime() / 1000));
 });
 
+test.each<[what: string, Repository]>([
+  ['something is wrong', {}],
+  ['nothing is wrong', { newest: now }],
+  ['nothing is wrong, also with the copy', { newest: now, copy: { 'log-at': ago(1), 'base-at': ago(1) } }],
+])('on a full disk the result before stays, and grows old: %s', (_, repository) => {
+  const { problems, prom } = check({ ...repository, full: true });
+  expect([problems, prom]).toEqual([['former'], 'former\n']);
+});
+
 test('a gap is of no harm from the next base backup on, and neither is one in what was undone', () => {
   const info = `timeline=1\nbegin_wal=${segment(0, 8)}\nend_xlog=0/8000100\n`;
   const before = { newest: now, info, segments: [segment(0, 5), segment(0, 8), segment(0, 9)] };
@@ -152,6 +168,24 @@ test('a gap is of no harm from the next base backup on, and neither is one in wh
 
 test.each<[string, Repository, string, Record<string, number>]>([
   ['no whole backup', {}, 'no backup: there is no whole base backup', { ok: 0, newest_seconds: 0 }],
+  [
+    'a failure whose reason a full disk has cut',
+    { newest: now, noRoom: '' },
+    'no base backup is made: the disk was full, and the reason is lost',
+    { ok: 0 },
+  ],
+  [
+    'a verification whose result a full disk has cut',
+    { newest: now, corrupt: '' },
+    'the newest base backup is not verified: the disk was full, and the reason is lost',
+    { ok: 0 },
+  ],
+  [
+    'a drill whose reason a full disk has cut',
+    { newest: now, drill: { failed: '' } },
+    'the recovery drill failed: the disk was full, and the reason is lost',
+    { ok: 0 },
+  ],
   [
     'no room for the next one',
     { newest: now, noRoom: 'there is no room for a base backup in /data' },
