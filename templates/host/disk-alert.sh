@@ -23,11 +23,17 @@ post() {
   [ -n "$WEBHOOK" ] || return 0
   printf '{"text":"%s","host":"%s","mount":"%s","status":"%s","used_percent":%s,"warn_percent":%s,"clear_percent":%s}' \
     "$(json "$4")" "$(json "$host")" "$(json "$2")" "$1" "$3" "$WARN" "$CLEAR" |
-    # The address may hold a token, so it is not in the argument list.
-    { printf 'url = "%s"\n' "$(json "$WEBHOOK")" > "$STATE/request"
-      curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' \
-        --data-binary @- --output /dev/null --config "$STATE/request"; }
+    # The address may hold a token, so it is not in the argument list. Nor is it in a file: the disk may be full.
+    curl --silent --show-error --fail --max-time 20 --header 'Content-Type: application/json' \
+      --data-binary @- --output /dev/null --config /dev/fd/3 3<<END
+url = "$(json "$WEBHOOK")"
+END
 }
+
+# The level in a file. On a full disk it has no content.
+level_in() { if [ ! -e "$1" ] || grep -qx clear "$1"; then echo clear; else echo alert; fi; }
+# Keeps a level. Arguments: file, level
+keep() { if [ "$2" = clear ]; then rm -f "$1"; else echo "$2" >"$1"; fi 2>/dev/null; }
 
 umask 077
 seen=' '
@@ -54,9 +60,8 @@ for path in $PATHS; do
   seen="$seen$id "
 
   # `level` is the current level, `sent` the one that the webhook got last.
-  level=$(cat "$STATE/$name.level" 2>/dev/null)
-  sent=$(cat "$STATE/$name.sent" 2>/dev/null)
-  was=${level:-clear}
+  was=$(level_in "$STATE/$name.level")
+  sent=$(level_in "$STATE/$name.sent")
   if [ "$used" -ge "$WARN" ]; then level=alert; elif [ "$used" -lt "$CLEAR" ]; then level=clear; else level=$was; fi
   if [ "$level" = alert ]; then
     text="$host: $mount is $used% full (alert from $WARN%)"
@@ -65,11 +70,11 @@ for path in $PATHS; do
   fi
   if [ "$level" != "$was" ]; then
     echo "$text"
-    echo "$level" > "$STATE/$name.level"
+    keep "$STATE/$name.level" "$level"
   fi
-  if [ "$level" != "${sent:-clear}" ]; then
+  if [ "$level" != "$sent" ]; then
     if post "$level" "$mount" "$used" "$text"; then
-      echo "$level" > "$STATE/$name.sent"
+      keep "$STATE/$name.sent" "$level"
     else
       echo "the message on $mount could not be posted; it is tried again next time"
       failed=1

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import role from '../../../roles/disk-alert.ts';
 import { parseBlockDevices } from '../../engine/host/facts/block-devices.ts';
 import { parseMounts } from '../../engine/host/facts/mounts.ts';
+import { onFullDisk } from '../../engine/host/testing/full-disk.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { watchedFolders } from '../variables/data-folders.ts';
@@ -88,6 +89,7 @@ async function run(
     url = webhook,
     devices = {} as Readonly<Record<string, string>>,
     lines = {} as Readonly<Record<string, string>>,
+    full = false,
   } = {},
 ): Promise<{ code: number; said: string[] }> {
   const ofUse = Object.entries(use).map(
@@ -107,9 +109,9 @@ async function run(
     join(folder, 'state'),
   );
   await writeFile(join(folder, 'settings'), settings);
-  const child = spawn('sh', [script, join(folder, 'settings')], {
+  const child = spawn('sh', [...(full ? [...onFullDisk, 'sh'] : []), script, join(folder, 'settings')], {
     env: { PATH: `${folder}:${process.env.PATH}` },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', full ? 'ignore' : 'inherit'],
   });
   let out = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -130,6 +132,14 @@ test('one message when it crosses, one when it clears, none in between', async (
     seen.push(posted());
   }
   expect(seen).toEqual([[], [], ['alert / 85'], [], [], [], ['clear / 79'], [], ['alert / 85']]);
+});
+
+test('a disk that is full at once is reported once, too', async () => {
+  for (const percent of [50, 100, 100])
+    expect((await run({ '/': percent }, { full: percent === 100 })).code).toBe(0);
+  expect(posted()).toEqual(['alert / 100']);
+  await run({ '/': 70 });
+  expect(posted()).toEqual(['clear / 70']);
 });
 
 test('the words say host, disk and use, and stand in the journal as well', async () => {
