@@ -129,9 +129,10 @@ problems() {
 
 write() {
   (umask 022 && mkdir -p "$(dirname "$memory")")
-  { awk -v name="$1" '$1 != name' "$memory" 2>/dev/null; [ -z "${2:-}" ] || printf '%s\n' "$2"; } >"$memory.new"
-  sync "$memory.new" 2>/dev/null
-  mv "$memory.new" "$memory"
+  touch "$memory"
+  # On a full disk the new one is cut, and data that it lacks would be looked for no more: the former stays.
+  { awk -v name="$1" '$1 != name' "$memory" && { [ -z "${2:-}" ] || printf '%s\n' "$2"; }; } >"$memory.new" &&
+    sync "$memory.new" && mv "$memory.new" "$memory"
 }
 
 # Docker is not tried again and again, and its socket is closed: with a socket that systemd keeps open for it, each client would wait for an

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readProgram } from '../../engine/host/script.ts';
 import { aMount } from '../../engine/host/testing/disk-facts.ts';
+import { onFullDisk } from '../../engine/host/testing/full-disk.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { describeUnmet } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
@@ -47,6 +48,13 @@ test('a run that ended before systemd has read how Docker waits is completed by 
   );
 });
 
+const remembered = 'state-db /nowhere/state-db 1-2 /state-db /dev/sdz1 /nowhere ext4\n';
+const dataDisks = readProgram(
+  ...['docker-root', 'data-disks'].map(
+    (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
+  ),
+);
+
 /**
  * Runs the program of a host whose disk is away.
  *
@@ -66,12 +74,8 @@ function changedUnits(verb: string, unit: Readonly<Record<string, string>>) {
   const asked = `case " $* " in ${answers.join(' ')} *" stop "*) ${stop} ;; *) exit 1 ;; esac`;
   stub('systemctl', asked);
   stub('systemd-run', `echo "systemd-run $*" >>${log}`);
-  writeFileSync(join(folder, 'memory'), 'state-db /nowhere/state-db 1-2 /state-db /dev/sdz1 /nowhere ext4\n');
-  const program = readProgram(
-    ...['docker-root', 'data-disks'].map(
-      (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
-    ),
-  )
+  writeFileSync(join(folder, 'memory'), remembered);
+  const program = dataDisks
     .replace(/^PATH=/m, `PATH=${folder}:`)
     .replace(/^waits=.*$/m, `waits=${folder}/waits`);
   const env = { ...process.env, DATA_DISKS_MEMORY: join(folder, 'memory') };
@@ -84,6 +88,26 @@ const held = [
   'systemctl stop --no-block docker.socket docker.service',
   expect.stringMatching(/^systemd-run .* wait$/),
 ];
+
+test('on a full disk it forgets no data', () => {
+  const folder = temporaryDirectory();
+  const memory = join(folder, 'memory');
+  const run = (shell: readonly string[], ...words: readonly string[]) =>
+    spawnSync('sh', [...shell, '-c', dataDisks, 'data-disks', ...words], {
+      env: { ...process.env, DATA_DISKS_MEMORY: memory },
+    }).status;
+  writeFileSync(memory, remembered);
+  const full = [...onFullDisk, 'sh'];
+  for (const words of [
+    ['remember', 'pool-db', folder],
+    ['forget', 'pool-db'],
+  ])
+    expect(run(full, ...words), words[0]).not.toBe(0);
+  expect(readFileSync(memory, 'utf8')).toBe(remembered);
+  expect(run([], 'remember', 'pool-db', folder)).toBe(0);
+  expect(readFileSync(memory, 'utf8')).toMatch(new RegExp(`^${remembered}pool-db ${folder} `));
+  expect([run([], 'forget', 'pool-db'), readFileSync(memory, 'utf8')]).toEqual([0, remembered]);
+});
 
 test('a start without its disk is held: no client waits at the socket of Docker, and a unit waits for the disk', () => {
   const starting = changedUnits('guard', { SubState: 'echo start-pre' });
