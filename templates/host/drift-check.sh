@@ -29,9 +29,6 @@ esac
   echo '# HELP rpc_node_drift_check_seconds When scheduled check mode last ran, seconds since 1970.'
   echo '# TYPE rpc_node_drift_check_seconds gauge'
   echo "rpc_node_drift_check_seconds{inventory=\"$name\"} $(date +%s)"
-  echo '# HELP rpc_node_drift_every_seconds How often it should run.'
-  echo '# TYPE rpc_node_drift_every_seconds gauge'
-  echo "rpc_node_drift_every_seconds{inventory=\"$name\"} $every"
   echo '# HELP rpc_node_drift_check_ok Whether it could check every host.'
   echo '# TYPE rpc_node_drift_check_ok gauge'
   echo "rpc_node_drift_check_ok{inventory=\"$name\"} $ok"
@@ -46,6 +43,10 @@ esac
       done
       echo "rpc_node_drift_resources{inventory=\"$name\",host=\"$host\"} $number"
     done
+  echo '# HELP rpc_node_drift_every_seconds How often it should run.'
+  echo '# TYPE rpc_node_drift_every_seconds gauge'
+  # On a full disk the file is cut: the former stays.
+  echo "rpc_node_drift_every_seconds{inventory=\"$name\"} $every" || exit 1
 } >"$out"
 hand_over "$out" "$textfiles" "rpc_node_drift_$name.prom"
 [ "$ok" = 1 ] || echo "the check of $inventory could not run to its end: exit code $code" >&2

@@ -264,5 +264,6 @@ clock
 data
 certificates
 firewall 2>/dev/null
-echo "rpc_node_metrics_seconds $(($(date +%s) - now))"
+# On a full disk the file is cut: the former stays.
+echo "rpc_node_metrics_seconds $(($(date +%s) - now))" || exit 1
 hand_over "$out" "$TEXTFILES" rpc_node.prom

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { onFullDisk } from '../../engine/host/testing/full-disk.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
 import { eventLine } from '../../engine/output/event-json.ts';
 import { describeProblem } from '../../engine/problem/problem.ts';
@@ -38,7 +39,12 @@ const host = (name: string, more: Partial<HostSummary> = {}): HostSummary => ({
  *
  * @returns metrics without comments and the time
  */
-function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temporaryDirectory()) {
+function checked(
+  exitCode: number,
+  hosts?: readonly HostSummary[],
+  folder = temporaryDirectory(),
+  shell: readonly string[] = [],
+) {
   const last = hosts
     ? eventLine({ type: 'run-finished', hosts, seconds: 2, interrupted: false }, 0)
     : 'no event';
@@ -51,6 +57,7 @@ function checked(exitCode: number, hosts?: readonly HostSummary[], folder = temp
     },
   );
   const words = [
+    ...shell,
     '-c',
     metricsProgram('drift-check'),
     'drift-check',
@@ -84,6 +91,13 @@ test("in a folder of node_exporter's user, a link is not followed with the right
   expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['of root', 0o600]);
   expect(lstatSync(join(folder, 'rpc_node_drift_main_net.prom'))).toMatchObject({ uid: 0, mode: 0o100644 });
   expect(readdirSync(folder).filter((name) => name.endsWith('.new'))).toEqual([]);
+});
+
+test('on a full disk what an earlier check found stays, and grows old', () => {
+  const folder = temporaryDirectory();
+  const { metrics } = checked(0, [host('db-1'), host('rpc-1')], folder);
+  expect(metrics).toHaveLength(3);
+  expect(checked(0, [host('db-1')], folder, [...onFullDisk, 'sh']).metrics).toEqual(metrics);
 });
 
 test('what check mode found is written for each host', () => {
