@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { drift, unknownUntil } from '../../engine/resource/resource.ts';
+import { drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { archivesHoldTheirTables, archivesOf, roomForSnapshot } from './snapshot.ts';
@@ -18,21 +18,73 @@ test('the archives have the names of the spec on each network', () => {
   expect(archives.prover.path).toBe('/data/snapshot/testnet_prover_db.sql.tar.gz');
 });
 
+const header = '     Avail Filesystem     Type  Mounted on\n';
+/** As df prints it. */
+const oneDisk = `${header}1000000000 /dev/sda1      ext4  /\n1000000000 /dev/sda1      ext4  /\n`;
+const gigabyte = 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n';
+
+test.each<[what: string, df: string, problem: string]>([
+  [
+    'a small disk of its own',
+    ' 9000000000 /dev/sda1      ext4  /\n 5000000000 /dev/nvme0n1   ext4  /data/state-db\n',
+    '6.0 GB needed in /data/state-db, 5.0 GB free',
+  ],
+  [
+    'a large disk of its own',
+    ' 2000000000 /dev/sda1      ext4  /\n 6000000000 /dev/nvme0n1   ext4  /data/state-db\n',
+    '',
+  ],
+  [
+    'a disk of its own, and the download does not fit',
+    ' 1000000000 /dev/sda1      ext4  /\n 5000000000 /dev/nvme0n1   ext4  /data/state-db\n',
+    '2.0 GB needed in /data, 1.0 GB free; 6.0 GB needed in /data/state-db, 5.0 GB free',
+  ],
+  [
+    'a subvolume of the same disk',
+    ' 7000000000 /dev/sda1      btrfs /data\n 7000000000 /dev/sda1      btrfs /data/state-db\n',
+    '8.0 GB needed in /data, 7.0 GB free',
+  ],
+  [
+    'a file system of the same pool',
+    ' 7000000000 tank/data      zfs   /data\n 7000000000 tank/state-db  zfs   /data/state-db\n',
+    '8.0 GB needed in /data, 7.0 GB free',
+  ],
+  [
+    'file systems without a device',
+    ' 2000000000 tmpfs          tmpfs /data\n 6000000000 tmpfs          tmpfs /data/state-db\n',
+    '',
+  ],
+  [
+    'no folder of the databases yet',
+    ' 7000000000 /dev/sda1      ext4  /\n',
+    '8.0 GB needed in /data, 7.0 GB free',
+  ],
+])('the databases are judged by their own disk: %s', async (_, df, problem) => {
+  const host = fakeHost(
+    [
+      [/^df .* \/data \/data\/state-db /, header + df],
+      [/probe/, gigabyte],
+    ],
+    { stat: async () => undefined },
+  );
+  expect(await roomForSnapshot(archives, vars).check(host)).toEqual(problem === '' ? ok : drift(problem));
+});
+
 test('too little room is reported in numbers, and an archive of unknown size with its address', async () => {
   const room = roomForSnapshot(archives, vars);
   const small = fakeHost([
-    [/^df/, '  1000000000\n'],
-    [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
+    [/^df/, oneDisk],
+    [/probe/, gigabyte],
   ]);
   await expect(applyDrift(small, room)).rejects.toMatchObject({
     message: 'there is room for the snapshot: 8.0 GB needed in /data, 1.0 GB free',
-    hint: 'make room, or put paths.data on a larger disk',
+    hint: 'make room, or put what does not fit on a larger disk: paths.data, or its folder state-db',
   });
   // Of a partial file with holes in it, the blocks count, not the length.
   const partial = fakeHost(
     [
-      [/^df/, '  1000000000\n'],
-      [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
+      [/^df/, oneDisk],
+      [/probe/, gigabyte],
       [/^stat .*\.part/, '1000000 512\n'],
     ],
     { stat: async () => undefined },
@@ -41,14 +93,14 @@ test('too little room is reported in numbers, and an archive of unknown size wit
   // Both archives are downloaded: what they unpack to is still needed.
   const downloaded = fakeHost(
     [
-      [/^df/, '1000000000\n'],
-      [/probe/, 'HTTP/1.1 206\r\ncontent-range: bytes 0-0/1000000000\r\n\r\n'],
+      [/^df/, oneDisk],
+      [/probe/, gigabyte],
     ],
     { stat: async () => ({ ...rootsFile, size: 1e9 }) },
   );
   expect(await room.check(downloaded)).toMatchObject(drift('6.0 GB needed in /data, 1.0 GB free'));
   const silent = fakeHost([
-    [/^df/, '1\n'],
+    [/^df/, oneDisk],
     [/snapshots\/state.*probe/s, 'HTTP/1.1 404 Not Found\r\n\r\n'],
     [/probe/, 'HTTP/1.1 200\r\n\r\n'],
   ]);

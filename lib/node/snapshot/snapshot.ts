@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from '../../engine/resource/resource.ts';
 import { archiveName } from '../variables/archive-name.ts';
+import { dataFolder } from '../variables/data-folders.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import type { Storage } from '../variables/s3.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -134,43 +135,68 @@ async function readContents(host: Reader, { path, table }: Archive): Promise<str
     : `${path} holds no table ${table}`;
 }
 
-/** There is room for the archives and for the restored databases. */
+/**
+ * There is room for the archives and for the restored databases, which may have a disk of their
+ * own.
+ */
 export function roomForSnapshot(
   archives: Archives,
   { paths, snapshot }: Pick<Variables, 'paths' | 'snapshot'>,
 ): Resource {
-  const directory = paths.data;
+  const databases = dataFolder({ paths }, 'state-db');
   return expectation('there is room for the snapshot', {
     check: async (host) => {
-      const [free, state, prover] = await Promise.all([
-        host.$`df -B1 --output=avail ${directory} 2>/dev/null | tail -n 1`,
+      const [df, state, prover] = await Promise.all([
+        host.$`df -B1 --output=avail,source,fstype,target ${paths.data} ${databases} 2>/dev/null`,
         roomFor(host, archives.state, snapshot.s3),
         roomFor(host, archives.prover, snapshot.s3),
       ]);
-      if (free.text() === '') return unknownUntil(`${directory} is there`);
+      // A folder of the databases that is not there yet will be on the disk of the folder around it.
+      const [disk, ofDatabases = disk] = df.lines().slice(1).map(parseDisk);
+      if (!disk || !ofDatabases) return unknownUntil(`${paths.data} is there`);
       if (state === noCurl || prover === noCurl) return unknownUntil('curl is installed');
       const unknown = [state, prover].filter((size) => typeof size === 'string');
       // That an archive cannot be downloaded is reported by its own check.
-      if (unknown.length > 0)
+      if (typeof state === 'string' || typeof prover === 'string')
         return unknownUntil(`the sizes of both archives are known (${unknown.join('; ')})`);
-      const needed = Number(state) + Number(prover);
-      return needed <= Number(free.text())
-        ? ok
-        : drift(`${gigabytes(needed)} needed in ${directory}, ${gigabytes(Number(free.text()))} free`);
+      const missing = state.missing + prover.missing;
+      const restored = growth * (state.total + prover.total);
+      const needs =
+        disk.name === ofDatabases.name
+          ? [{ path: paths.data, needed: missing + restored, free: disk.free }]
+          : [
+              { path: paths.data, needed: missing, free: disk.free },
+              { path: databases, needed: restored, free: ofDatabases.free },
+            ];
+      return judge(
+        needs
+          .filter(({ needed, free }) => needed > free)
+          .map(({ path, needed, free }) => `${gigabytes(needed)} needed in ${path}, ${gigabytes(free)} free`),
+      );
     },
-    hint: 'make room, or put paths.data on a larger disk',
+    hint: 'make room, or put what does not fit on a larger disk: paths.data, or its folder state-db',
   });
 }
 
 /**
- * @returns room for the rest of the download, and for the database, in bytes; or why it is not
+ * @param line of df: free bytes, device, type, mount point
+ * @returns free bytes, and a name: that of the disk or pool where parts of it share its room
+ */
+function parseDisk(line: string) {
+  const [, free, device = '', type, target] = /^ *(\d+) +(\S+) +(\S+) +(.*)$/.exec(line) ?? [];
+  const shared = type === 'zfs' ? /^[^/]+/ : /^\/dev\/.*/;
+  return { free: Number(free), name: shared.exec(device)?.[0] ?? target };
+}
+
+/**
+ * @returns the size of an archive, and what of it is not downloaded yet, in bytes; or why it is not
  * known
  */
 async function roomFor(
   host: Reader,
   { url, path }: Archive,
   s3: Storage | undefined,
-): Promise<number | string> {
+): Promise<{ total: number; missing: number } | string> {
   const [answer, whole, part] = await Promise.all([
     askArchive(host, url, s3, 1),
     host.stat(path),
@@ -183,7 +209,7 @@ async function roomFor(
   if (total === undefined) return `${withoutQuery(url)} does not report its size`;
   const [blocks = 0, size = 0] = part.text().split(' ').map(Number);
   const here = whole?.size ?? Math.min(blocks * size, total);
-  return Math.max(0, total - here) + growth * total;
+  return { total, missing: Math.max(0, total - here) };
 }
 
 function gigabytes(bytes: number): string {
