@@ -278,6 +278,9 @@ case $verb in
     # Killed between its two names.
     if [ ! -e "$folder" ] && [ -e "$folder.before" ]; then as_barman mv -T "$folder.before" "$folder"; fi
     rm -rf "$folder.before"
+    # Its links would keep what Barman removes, and nobody sees them.
+    trap 'rm -rf "$folder.part"' EXIT
+    trap 'exit 1' TERM INT
     # A folder that is whole is renamed last.
     if [ "$verb" = renew ]; then offer "$folder.part" "$folder"; else offer "$folder.part"; fi
     note source "$REPOSITORY"
