@@ -23,6 +23,7 @@ export async function publishedPorts(
     product,
     prefix: rulesPrefix,
     accesses: await accesses(context, clients),
+    own: context.host.connection.address,
     protects: listeningUnits(context),
     networks: (await renderHost(context)).networks.map(({ name }) => name),
     hint: 'make this host resolve the name, or give the host of that name its addresses: vars: { firewall: { connects_from: [ADDRESS] } }',

@@ -32,6 +32,11 @@ interface PacketFilter {
   /** Prefix of the chains. */
   readonly prefix: string;
   readonly accesses: readonly Access[];
+  /**
+   * The host's own name, which it may know at loopback alone: packets of the host itself come by
+   * that, and need no rule.
+   */
+  readonly own?: string;
   /** What to do about a source name that the host cannot resolve. */
   readonly hint: string;
   /** The units that are not started before the rules are loaded: `docker.service`. */
@@ -54,13 +59,13 @@ const families = [
  * Other ports of the host are not affected.
  */
 export function packetFilter(options: PacketFilter): Resource {
-  const { product, prefix, accesses, hint } = options;
+  const { product, prefix, accesses, own, hint } = options;
   const { load, loader, starts, units } = filesOf(options);
   return {
     name: 'published ports are open to their sources alone',
 
     async check(host) {
-      const known = lookUp(host, accesses);
+      const known = lookUp(host, accesses, own);
       const [{ found, missing }, listings, before, after, hasV6, unread, facts] = await Promise.all([
         known,
         Promise.all(families.map(({ tool }) => host.$`${tool} --wait=60 -S`)),
@@ -159,14 +164,14 @@ async function unreadFiles(host: Reader, files: ReturnType<typeof dropIns>): Pro
  * Addresses of all sources. The rules have addresses because no name can be resolved at boot, when
  * they are loaded.
  */
-async function lookUp(host: Reader, accesses: readonly Access[]) {
+async function lookUp(host: Reader, accesses: readonly Access[], own?: string) {
   const sources = [...new Set(accesses.flatMap((access) => access.sources))];
   const found = await Promise.all(
     sources.map(async (source) => [source, await addressesOf(host, source)] as const),
   );
   return {
     found: new Map(found),
-    missing: found.flatMap(([source, networks]) => (networks.length === 0 ? [source] : [])),
+    missing: found.flatMap(([source, networks]) => (networks.length === 0 && source !== own ? [source] : [])),
   };
 }
 
