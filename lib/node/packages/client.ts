@@ -1,7 +1,9 @@
+import type { Reader } from '../../engine/host/host.ts';
 import { file } from '../../engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { type Packages, packages } from '../../engine/resource/system/packages.ts';
+import { okWhen } from '../../engine/resource/skip-when.ts';
+import { candidateVersions, type Packages, packages } from '../../engine/resource/system/packages.ts';
 import { postgresVersion } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
 
@@ -24,19 +26,42 @@ export function toolPackages(context: Context<Variables>): Packages {
   return packages('ca-certificates', 'curl', 'tar', ...(hasClient(context) ? [client] : []));
 }
 
+const repositoryFile = '/etc/apt/sources.list.d/pgdg.sources';
+
+const repository = (uri: string, suite: string) => `Types: deb
+URIs: ${uri}
+Suites: ${suite}
+Components: main
+Signed-By: ${repositoryKey}
+`;
+
 /** PostgreSQL's client from PGDG, where the distribution has none of the server's version. */
 export function clientOfRepository(context: Context<Variables>): Resource[] {
   if (hasClient(context)) return [];
+  const suite = `${context.facts.distribution.codename}-pgdg`;
+  const others = { check: async (host: Reader) => ((await isFromOthers(host, suite)) ? ok : drift([])) };
   return [
-    packages('postgresql-common'),
-    file('/etc/apt/sources.list.d/pgdg.sources').content(`Types: deb
-URIs: ${context.vars.postgresql_repository}
-Suites: ${context.facts.distribution.codename}-pgdg
-Components: main
-Signed-By: ${repositoryKey}
-`),
+    okWhen(others, packages('postgresql-common')),
+    okWhen(others, file(repositoryFile).content(repository(context.vars.postgresql_repository, suite))),
     packages(client),
   ];
+}
+
+/**
+ * Whether the client is there, or apt gets it from a source that is not ours. Of two sources for
+ * the same suite with different keys apt accepts neither, and ends with everything it is asked.
+ */
+async function isFromOthers(host: Reader, suite: string): Promise<boolean> {
+  const [text, there, candidates, fetched] = await Promise.all([
+    host.read(repositoryFile),
+    host.package(client),
+    candidateVersions(host, [client]),
+    // Also of a source whose lists were never fetched. It only prints.
+    host.$`apt-get --print-uris update`,
+  ]);
+  const [, uri = '', ownSuite = ''] = /^URIs: (.*)\nSuites: (.*)$/m.exec(text?.toString() ?? '') ?? [];
+  if (text?.toString() === repository(uri, ownSuite)) return false;
+  return there.installed || candidates.has(client) || fetched.stdout.includes(`/dists/${suite}/`);
 }
 
 /**

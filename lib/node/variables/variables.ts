@@ -396,7 +396,7 @@ export const variablesSchema = z.strictObject({
   postgresql_repository: types.downloadAddress
     .default('https://apt.postgresql.org/pub/repos/apt')
     .describe(
-      'PGDG repository, without user name and password, for distributions whose own client is not version 15',
+      'PGDG repository, without user name and password, for hosts whose own sources have no client of version 15',
     ),
   docker_root: section("The disk for Docker's data", {
     disk: types.absolutePath
