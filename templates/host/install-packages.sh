@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs packages of the distribution. Arguments: seconds to wait for another apt, seconds for one fetch of the package lists, and
-# the names. The lists are fetched if they are a day old, older than their sources, or do not know a name.
-patience=$1 fetch_limit=$2
-shift 2
+# Installs packages of the distribution. Arguments: seconds to wait for another apt, seconds for one fetch of the package lists, a word
+# with the packages that may be removed for them, and the names. The lists are fetched if they are a day old, older than their sources,
+# or do not know a name.
+patience=$1 fetch_limit=$2 replaced=$3
+shift 3
 export DEBIAN_FRONTEND=noninteractive
 lists=/var/lib/apt/lists
 
@@ -39,9 +40,21 @@ update() {
   done
 }
 
+# Whether apt removes packages, and none but those that may go.
+removes_replaced() {
+  [ "$replaced" ] || return
+  removed=$(apt-get -q -s --no-install-recommends install "$@" </dev/null 2>/dev/null | sed -n 's/^\(Remv\|Purg\) \([^ ]*\) .*/\2/p')
+  for name in $removed; do
+    case " $replaced " in *" $name "*) ;; *) return 1 ;; esac
+  done
+  [ "$removed" ]
+}
+
 # The lists may be newer than those of the plan. Without a confirmation apt downgrades nothing and changes nothing that is held, either.
 install_all() {
-  apt-get -q -y --no-remove --no-install-recommends -o DPkg::Lock::Timeout="$patience" -o Dpkg::Options::=--force-confdef \
+  keep=--no-remove
+  ! removes_replaced "$@" || keep=
+  apt-get -q -y ${keep:+"$keep"} --no-install-recommends -o DPkg::Lock::Timeout="$patience" -o Dpkg::Options::=--force-confdef \
     -o Dpkg::Options::=--force-confold install "$@" </dev/null 2>&1
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import clientTools from '../../../roles/client-tools.ts';
 import docker from '../../../roles/docker.ts';
@@ -6,6 +7,7 @@ import timeSync from '../../../roles/time-sync.ts';
 
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
+import { describeVerdict } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { applyDrift, type TestHost } from '../../engine/resource/testing/test-host.ts';
 import { contextOf, type Given } from '../testing/role-context.ts';
@@ -148,4 +150,27 @@ test('a host without apt is refused with what to install by hand', async () => {
     message: 'there is no dpkg and apt on this host, so nothing can be installed',
     hint: 'use Debian or Ubuntu, or install by hand: chrony',
   });
+});
+
+const simulated = readFileSync(
+  new URL('../../engine/resource/system/testdata/apt-replaced.txt', import.meta.url),
+  'utf8',
+);
+
+test.each(['systemd-timesyncd', 'ntpsec'])('a host with %s and time servers', async (name) => {
+  const context = await contextOf({ changes: [[['vars', 'time_servers'], ['t.example']]] });
+  const host = fakeHost(
+    [
+      [/^command -v dpkg-query/, ''],
+      [/apt-get -q -s/, simulated.replaceAll('systemd-timesyncd', name)],
+    ],
+    { package: async (each) => ({ installed: each !== 'chrony', version: '252.38-1~deb12u1' }) },
+  );
+  const [resource] = await packages.resources({ ...context, roles: new Set(['client-tools', 'time-sync']) });
+  if (!resource) throw new Error('there is no resource');
+  expect(describeVerdict(await resource.check(host))).toBe(
+    name === 'ntpsec'
+      ? 'to install chrony, apt would remove ntpsec 252.38-1~deb12u1'
+      : 'chrony: not installed -> 4.3-2+deb12u3; systemd-timesyncd: 252.38-1~deb12u1 -> replaced by chrony',
+  );
 });

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeUnmet, describeVerdict, ok } from '../resource.ts';
+import { describeUnmet, describeVerdict, ok, type Resource, refusalOf } from '../resource.ts';
 import { type Answer, fakeHost } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';
-import { aptDoesNoHarm, inOneTransaction, packages } from './packages.ts';
+import { aptDoesNoHarm, inOneTransaction, packages, packagesThatLack } from './packages.ts';
 
 // What `apt-get -q -s install` of Debian 12 printed on hosts that were made so, without its lines
 // `Conf`.
@@ -108,4 +108,43 @@ test('lists that are old are named, and what they cannot solve is left to newer 
 
 test('apt is not asked where nothing is missing', async () => {
   expect(await packages('tree').check(hostWith({ exitCode: 1 }, ['tree']))).toEqual(ok);
+});
+
+test('what another package replaces is in the plan, and is removed for that one alone', async () => {
+  const replaces = { chrony: ['systemd-timesyncd'] };
+  const lacking = (name: string) => packagesThatLack(name, async () => [name], replaces);
+  const lackingNone = packagesThatLack('none', async () => []);
+  const versions = new Map([['systemd-timesyncd', '252.38-1~deb12u1']]);
+  const host = (answer: Answer) =>
+    fakeHost([[/apt-get -q -s --no-install-recommends/, answer]], {
+      package: async (name) => ({ installed: versions.has(name), version: versions.get(name) }),
+    });
+  const replaced = {
+    what: 'systemd-timesyncd',
+    was: '252.38-1~deb12u1',
+    wanted: 'replaced by chrony',
+  };
+  for (const resource of [
+    lacking('chrony'),
+    inOneTransaction('packages', [lackingNone, lacking('chrony')]),
+  ]) {
+    for (const answer of [printed('replaced'), { exitCode: 3 }]) {
+      const verdict = await resource.check(host(answer));
+      if (verdict.is !== 'drift' || !Array.isArray(verdict.change)) throw new Error(verdict.is);
+      expect(verdict.differences.at(-1)).toEqual(replaced);
+      expect(verdict.change[0].command).toContain(' 300 90 systemd-timesyncd chrony\n');
+      expect(await aptDoesNoHarm(resource).check(host(answer))).toEqual(ok);
+    }
+  }
+  const removed = 'apt would remove systemd-timesyncd 252.38-1~deb12u1';
+  const refusal = async (resource: Resource, text: string) =>
+    refusalOf(await resource.check(host(text)))?.message;
+  expect(await refusal(lacking('ntpsec'), printed('replaced'))).toBe(`to install ntpsec, ${removed}`);
+  expect(await refusal(lacking('chrony'), `${printed('replaced')}Remv podman [4.3.1+ds1-8+b1]\n`)).toBe(
+    'to install chrony, apt would remove podman 4.3.1+ds1-8+b1',
+  );
+  const ntpsec = printed('replaced').replaceAll('systemd-timesyncd', 'ntpsec');
+  expect(await refusal(lacking('chrony'), ntpsec)).toBe(
+    'to install chrony, apt would remove ntpsec 252.38-1~deb12u1',
+  );
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../../host/testing/local-connection.ts';
@@ -40,7 +40,7 @@ test('a failed installation is reported with the end of the output of apt, and w
 });
 
 /** Runs the script with a stand-in for apt-get, which knows the lists of this machine. */
-function installWith(aptGet: string) {
+function installWith(aptGet: string, replaced = '') {
   const stubs = temporaryDirectory();
   for (const [name, text] of Object.entries({
     'apt-get': aptGet,
@@ -51,7 +51,7 @@ function installWith(aptGet: string) {
   }
   const script = new URL('../../../../templates/host/install-packages.sh', import.meta.url).pathname;
   const env = { ...process.env, PATH: `${stubs}:${process.env.PATH}` };
-  return spawnSync('sh', [script, '300', '1', 'chrony'], { env, encoding: 'utf8' });
+  return spawnSync('sh', [script, '300', '1', replaced, 'chrony'], { env, encoding: 'utf8' });
 }
 
 test('if packages cannot be installed and the lists could not be fetched, both are reported', () => {
@@ -89,4 +89,26 @@ END
       exit 100 ;;
   esac`);
   expect([status, stderr]).toEqual([1, 'apt would remove containerd.io podman, so nothing was installed\n']);
+});
+
+// As apt 2.6 of Debian 12 says it beforehand.
+const replacing = readFileSync(new URL('testdata/apt-replaced.txt', import.meta.url), 'utf8');
+
+test.each([
+  ['only what may go', '', 'systemd-timesyncd', 'apt may remove'],
+  ['nothing', '', '', 'apt may not remove'],
+  ['others, too', 'Remv podman [4.3.1+ds1-8+b1]\n', 'systemd-timesyncd', 'apt may not remove'],
+])('a package goes where the lists of the installation let go %s', (_, more, replaced, said) => {
+  const { stderr } = installWith(
+    `case "$*" in
+    *update*) ;;
+    *' -s '*) cat <<'END'
+${replacing}${more}END
+      ;;
+    *--no-remove*) echo apt may not remove; exit 100 ;;
+    *) echo apt may remove; exit 100 ;;
+  esac`,
+    replaced,
+  );
+  expect(stderr).toBe(`${said}\n`);
 });

@@ -32,7 +32,11 @@ export interface Packages extends Resource {
    * @returns the missing ones, or why nothing can be installed
    */
   missing(host: Reader): Promise<readonly string[] | Verdict>;
+  readonly replaces: Replaces;
 }
+
+/** What apt may remove for a package that is missing, by its name. */
+type Replaces = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Distribution packages that have to be installed, in the version of the distribution. The plan
@@ -60,14 +64,20 @@ export function packages(...names: readonly string[]): Packages {
  * Packages whose names depend on what the host has.
  *
  * @param name a title
+ * @param replaces default: apt removes nothing
  */
-export function packagesThatLack(name: string, missing: Packages['missing']): Packages {
+export function packagesThatLack(
+  name: string,
+  missing: Packages['missing'],
+  replaces: Replaces = {},
+): Packages {
   return {
     name,
     missing,
+    replaces,
     async check(host) {
       const seen = await missing(host);
-      return 'is' in seen ? seen : installed(host, seen);
+      return 'is' in seen ? seen : installed(host, seen, replaces);
     },
   };
 }
@@ -78,7 +88,7 @@ export function packagesThatLack(name: string, missing: Packages['missing']): Pa
  * @param resources each of them says what is missing, and whether it can be installed
  */
 export function inOneTransaction(name: string, resources: readonly Packages[]): Packages {
-  return packagesThatLack(name, async (host) => {
+  const missingOf: Packages['missing'] = async (host) => {
     const seen = await Promise.all(resources.map((resource) => resource.missing(host)));
     const missing: string[] = [];
     for (const each of seen) {
@@ -86,12 +96,13 @@ export function inOneTransaction(name: string, resources: readonly Packages[]): 
       missing.push(...each);
     }
     return [...new Set(missing)];
-  });
+  };
+  return packagesThatLack(name, missingOf, Object.assign({}, ...resources.map(({ replaces }) => replaces)));
 }
 
 /** Where apt would do harm, as a requirement that is checked before anything changes. */
 export function aptDoesNoHarm(resource: Packages): Resource {
-  return expectation(`apt removes and downgrades nothing for ${resource.name}`, {
+  return expectation(`apt does no harm for ${resource.name}`, {
     check: async (host) => {
       const verdict = await resource.check(host);
       return refusalOf(verdict) ? verdict : ok;
@@ -100,24 +111,43 @@ export function aptDoesNoHarm(resource: Packages): Resource {
 }
 
 /** The verdict on packages that are missing. */
-async function installed(host: Reader, missing: readonly string[]): Promise<Verdict> {
+async function installed(host: Reader, missing: readonly string[], replaces: Replaces): Promise<Verdict> {
   if (missing.length === 0) return ok;
-  const simulated = await simulate(host, missing);
+  // Also where apt has no lists yet.
+  const [simulated, ...found] = await Promise.all([
+    simulate(host, missing),
+    ...missing.flatMap((by) => (replaces[by] ?? []).map((name) => replacement(host, name, by))),
+  ]);
+  const replaced = found.filter((each) => each !== undefined);
+  const names = replaced.map(({ what }) => what);
   return (
-    obstacleOf(simulated, missing) ?? {
+    obstacleOf(simulated, missing, names) ?? {
       is: 'drift',
-      differences: differencesOf(missing, 'without' in simulated ? [] : simulated.installed),
+      differences: [
+        ...differencesOf(missing, 'without' in simulated ? [] : simulated.installed),
+        ...replaced,
+      ],
       ...noteOn(simulated),
-      change: [installation(missing)],
+      change: [installation(missing, names)],
     }
   );
 }
 
+/** A package that is there, and goes for another one. */
+async function replacement(host: Reader, what: string, by: string): Promise<Difference | undefined> {
+  const { installed, version } = await host.package(what);
+  return installed ? { what, was: version ?? 'installed', wanted: `replaced by ${by}` } : undefined;
+}
+
 /** Why nothing is installed: apt would do harm, or finds no solution by the newest lists. */
-function obstacleOf(simulated: Simulated, missing: readonly string[]): Verdict | undefined {
+function obstacleOf(
+  simulated: Simulated,
+  missing: readonly string[],
+  replaced: readonly string[],
+): Verdict | undefined {
   const names = missing.join(', ');
   if (!('without' in simulated)) {
-    const harm = harmOf(simulated);
+    const harm = harmOf(simulated, replaced);
     return harm && refused(`to install ${names}, apt would ${harm.what}`, harm.hint);
   }
   if (simulated.without === 'lists') return undefined;
@@ -133,7 +163,7 @@ function obstacleOf(simulated: Simulated, missing: readonly string[]): Verdict |
 /** Lists that are older are fetched again before an installation. Seconds. */
 const listsLast = 86_400;
 const unknownWithoutLists =
-  'this host has no package lists, so what else apt would install is not known yet; the run fetches them first, and ends there if apt would remove or downgrade anything';
+  'this host has no package lists, so what else apt would install is not known yet; the run fetches them first, and ends there if apt would remove or downgrade anything that is not named here';
 const unknownByTheseLists =
   'apt finds no solution by the package lists on this host; they are fetched again before the installation';
 
@@ -148,11 +178,11 @@ function noteOn(simulated: Simulated): { readonly note?: string } {
 }
 
 /** What the tool does not let apt do, and what the operator can do about it. */
-function harmOf({
-  removed,
-  downgraded,
-  held,
-}: Simulation): { readonly what: string; readonly hint: string } | undefined {
+function harmOf(
+  { removed: all, downgraded, held }: Simulation,
+  replaced: readonly string[],
+): { readonly what: string; readonly hint: string } | undefined {
+  const removed = all.filter((each) => !replaced.includes(each.replace(/ .*/, '')));
   if (removed.length > 0) return { what: `remove ${removed.join(', ')}`, hint: removalHint(removed) };
   if (downgraded.length > 0) {
     const hint =
@@ -192,10 +222,10 @@ function differencesOf(missing: readonly string[], all: readonly Installed[]): r
 }
 
 /** One transaction of apt. */
-function installation(names: readonly string[]): Step {
+function installation(names: readonly string[], replaced: readonly string[]): Step {
   return {
     do: 'run',
-    command: `# apt-get install ${names.join(' ')}\n${withArguments(script, [lockTimeout, fetchTimeout, names])}`,
+    command: `# apt-get install ${names.join(' ')}\n${withArguments(script, [lockTimeout, fetchTimeout, replaced.join(' '), names])}`,
     timeoutSeconds: installTimeout,
     failure: {
       what: `${names.join(', ')} could not be installed`,
