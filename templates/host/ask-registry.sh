@@ -6,11 +6,13 @@
 # https://distribution.github.io/distribution/spec/auth/token/
 #
 # Standard input: a line with the URL.
-# Arguments: the media type that is wanted, most bytes of the object, time limit in seconds
+# Arguments: the media type that is wanted, most bytes of the object, time limit in seconds, and the folder with Docker's certificates for
+# this registry, if it has any
 IFS= read -r url
 accept=$1
 longest=$2
 limit=$3
+certificates=$4
 command -v curl >/dev/null || { echo connected; exit; }
 
 # A word of a configuration file of curl.
@@ -21,6 +23,8 @@ get() {
   asked=$1
   token=$2
   shift 2
+  [ ! -e "$certificates/ca.crt" ] || set -- "$@" --capath /etc/ssl/certs --cacert "$certificates/ca.crt"
+  [ ! -e "$certificates/client.key" ] || set -- "$@" --cert "$certificates/client.cert" --key "$certificates/client.key"
   {
     printf 'url = '; word "$asked"; echo
     [ -z "$token" ] || { printf 'header = '; word "Authorization: Bearer $token"; echo; }

@@ -8,12 +8,14 @@
 # Standard input: a line with the URL, as providers put a key into it and other users see arguments; and a line with a JSON body to POST,
 # without which the request is a GET.
 # Arguments: time limit in seconds, length of the body to read, and for how many seconds HTTP 429 is asked again: a node answers so to more
-# requests in a second than its configuration allows, and the checks of a run ask at the same time.
+# requests in a second than its configuration allows, and the checks of a run ask at the same time. Then a folder, or nothing, whose ca.crt,
+# client.cert and client.key are used beside the authorities of the host, if they are there.
 IFS= read -r url
 IFS= read -r json || json=
 limit=$1
 length=$2
 patience=${3:-0}
+certificates=${4:-/dev/null}
 
 scheme=${url%%://*}
 rest=${url#*://}
@@ -38,6 +40,8 @@ longest=$((length + 32768))
 
 with_curl() {
   if [ -n "$json" ]; then set -- -H "$type"; else set -- -H "Range: $range"; fi
+  [ ! -e "$certificates/ca.crt" ] || set -- "$@" --capath /etc/ssl/certs --cacert "$certificates/ca.crt"
+  [ ! -e "$certificates/client.key" ] || set -- "$@" --cert "$certificates/client.cert" --key "$certificates/client.key"
   {
     printf '%s\n' "$url" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/'
     [ -z "$json" ] || printf '%s\n' "$json" | sed 's/[\\"]/\\&/g; s/.*/data = "&"/'
@@ -47,6 +51,9 @@ with_curl() {
 with_wget() {
   # It takes a body from an argument or a file. A question about a chain has nothing of an inventory.
   if [ -n "$json" ]; then set -- --header "$type" --post-data "$json"; else set -- --header "Range: $range"; fi
+  [ ! -e "$certificates/ca.crt" ] || set -- "$@" --ca-certificate "$certificates/ca.crt"
+  [ ! -e "$certificates/client.key" ] ||
+    set -- "$@" --certificate "$certificates/client.cert" --private-key "$certificates/client.key"
   printf '%s\n' "$url" | wget --no-config --no-proxy -nv -O - --save-headers --content-on-error -T "$limit" -t 1 -i - "$@"
   # By its exit code: it prints nothing for an answer that asks for a password.
   if [ $? -eq 6 ]; then printf 'HTTP/1.1 401 Unauthorized\n\n'; fi

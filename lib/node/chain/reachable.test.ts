@@ -11,6 +11,7 @@ import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { standInFor } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift, ok } from '../../engine/resource/resource.ts';
+import { startPrivateRegistry } from '../testing/private-registry.ts';
 import { askChainId, downloads, isOfChain, registryAnswers } from './reachable.ts';
 
 let server: Server;
@@ -95,7 +96,7 @@ test.each(machines)('addresses that answer, %s', async (_, programs) => {
   const verdicts = await Promise.all([
     downloads(host, `${address}/file`),
     downloads(host, `${address}/large`),
-    registryAnswers(host, `${address}/v2/`),
+    registryAnswers(host, `${address}/v2/`, ''),
     answersForChain(host, `${address}/rpc`, 16),
     answersForChain(host, `${address}/rpc`, undefined),
   ]);
@@ -106,7 +107,7 @@ test.each(machines)('addresses that answer something else, %s', async (_, progra
   const host = machine(programs);
   const verdicts = await Promise.all([
     downloads(host, `${address}/missing`),
-    registryAnswers(host, `${address}/missing`),
+    registryAnswers(host, `${address}/missing`, ''),
     answersForChain(host, `${address}/rpc`, 1),
     answersForChain(host, `${address}/rpc/other`, 16),
     answersForChain(host, `${address}/rpc/words`, 16),
@@ -121,6 +122,20 @@ test.each(machines)('addresses that answer something else, %s', async (_, progra
     drift(`${address} answers no JSON: <html>`),
   ]);
 });
+
+// Bash alone tries the connection only.
+test.each(machines.slice(0, -1))(
+  'a registry is asked with the certificates of the engine, %s',
+  async (_, programs) => {
+    const host = machine(programs);
+    const { url, certificates } = await startPrivateRegistry();
+    const asked = async () => describeVerdict(await registryAnswers(host, url, certificates));
+    expect(describeVerdict(await registryAnswers(host, url, ''))).toMatch(/does not answer: .*certificate/i);
+    expect(await asked()).toBe('ok');
+    rmSync(join(certificates, 'client.key'));
+    expect(await asked()).toMatch(/does not answer/);
+  },
+);
 
 test.each(machines)('an address where nobody listens, %s', async (_, programs) => {
   // Taken and given back: nothing listens there now.

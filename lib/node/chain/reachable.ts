@@ -38,9 +38,13 @@ export async function askDownload(
   return { ok: false, error: `${shownAddress(url)} answers HTTP ${status}` };
 }
 
-/** Whether a registry of images answers: one that wants to know who asks does as well. */
-export async function registryAnswers(host: Reader, url: string): Promise<Verdict> {
-  return ask(host, url, (status) => status === 200 || status === 401);
+/**
+ * Whether a registry of images answers: one that wants to know who asks does as well.
+ *
+ * @param certificates the engine's folder for this registry
+ */
+export async function registryAnswers(host: Reader, url: string, certificates: string): Promise<Verdict> {
+  return ask(host, url, (status) => status === 200 || status === 401, certificates);
 }
 
 /**
@@ -87,8 +91,13 @@ export function isOfChain(url: string, answer: ChainId, chainId: number | undefi
 }
 
 /** A host without curl and wget tries the connection only. */
-async function ask(host: Reader, url: string, isRight: (status: number) => boolean): Promise<Verdict> {
-  const answer = await askHttp(host, url, { seconds: answerLimit });
+async function ask(
+  host: Reader,
+  url: string,
+  isRight: (status: number) => boolean,
+  certificates = '',
+): Promise<Verdict> {
+  const answer = await askHttp(host, url, { seconds: answerLimit, certificates });
   if (!answer.answered) return drift(`${shownAddress(url)} does not answer: ${answer.why}`);
   const { status } = answer;
   return status === undefined || isRight(status) ? ok : drift(`${shownAddress(url)} answers HTTP ${status}`);

@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { describeVerdict } from '../../engine/resource/resource.ts';
+import { describeVerdict, drift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
+import { startPrivateRegistry } from '../testing/private-registry.ts';
 import { publicKey } from '../variables/value-types.ts';
 import type { Variables } from '../variables/variables.ts';
 import { imagesAreSigned } from './image-signatures.ts';
@@ -20,6 +23,22 @@ test.each([
   const [resource] = imagesAreSigned(vars, ['node', 'prover']);
   const verdict = await resource?.check(fakeHost([[/ask-registry/, answer]]));
   expect(verdict && describeVerdict(verdict)).toBe(words);
+});
+
+test('a registry is asked for signatures with the certificates of the engine', async () => {
+  const script = new URL('../../../templates/host/ask-registry.sh', import.meta.url).pathname;
+  const { url, certificates } = await startPrivateRegistry();
+  const asked = (folder: string) =>
+    promisify(execFile)('sh', ['-c', `echo ${url} | sh ${script} any/any 1000 5 ${folder}`]);
+  expect((await asked(certificates)).stdout).toMatch(/^HTTP\/1.1 200 OK\r\n.*\{\}$/s);
+  await expect(asked('/nowhere')).rejects.toMatchObject({ stderr: expect.stringContaining('certificate') });
+
+  const vars = { images: { node: `r.example:5000/node@${digest}` }, image_keys: { node: 'any' } };
+  const [resource] = imagesAreSigned(vars as unknown as Variables, ['node']);
+  const host = fakeHost([
+    [/ask-registry .* \/etc\/docker\/certs\.d\/r\.example:5000$/s, 'HTTP/1.1 404 Not Found\n\n'],
+  ]);
+  expect(await resource?.check(host)).toEqual(drift(`r.example:5000 has no signature of ${digest}`));
 });
 
 test('what is no public key says what to copy', () => {

@@ -20,7 +20,7 @@ import {
   signedDigest,
   signedPayload,
 } from './cosign.ts';
-import { type ImageSource, imageSource } from './registry.ts';
+import { certificatesOf, type ImageSource, imageSource } from './registry.ts';
 
 const script = readScript(new URL('../../../templates/host/ask-registry.sh', import.meta.url));
 
@@ -144,9 +144,9 @@ function answerProblem(answer: HttpAnswer, { registry, digest }: ImageSource): V
   return drift(`${registry} answers HTTP ${answer.status}${login}`);
 }
 
-async function ask(host: Reader, { api, repository }: ImageSource, object: string, type: string) {
+async function ask(host: Reader, { registry, api, repository }: ImageSource, object: string, type: string) {
   const output = await host.$({ timeoutSeconds: 3 * answerLimit + 2 })`
-    printf '%s\\n' ${`${api}/${repository}/${object}`} | sh -c ${script} ask-registry ${type} ${longest} ${answerLimit}`;
+    printf '%s\\n' ${`${api}/${repository}/${object}`} | sh -c ${script} ask-registry ${type} ${longest} ${answerLimit} ${certificatesOf(registry)}`;
   const why = output.timedOut ? `no answer within ${answerLimit} s` : output.stderr;
   return readHttpAnswer(output.bytes, why);
 }

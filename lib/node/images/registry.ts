@@ -33,6 +33,15 @@ export function apiOf({ registry }: Pick<Variables, 'registry'>, name: string): 
   return `${scheme}://${host}/v2`;
 }
 
+/**
+ * Where the engine has certificates for a registry: https://docs.docker.com/engine/security/certificates/
+ *
+ * @param name as image names have it
+ */
+export function certificatesOf(name: string): string {
+  return `/etc/docker/certs.d/${name}`;
+}
+
 /** Where an image is, by its name. */
 export function imageSource(vars: Pick<Variables, 'registry'>, image: string): ImageSource {
   const named = namedRegistry(image);

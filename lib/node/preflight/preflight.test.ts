@@ -209,6 +209,29 @@ test.each([
   expect(await resource?.check(host)).toEqual(ok);
 });
 
+test('a registry is asked with the certificates of the engine, and is a warning where that has a proxy', async () => {
+  const changes: Changes = [[['vars', 'images', 'node'], 'r.example:5000/node']];
+  const resources = await preflight.resources(await contextOf({ changes }));
+  const resource = resources.find(({ name }) => name === 'image registry r.example:5000 answers');
+  const probe = (answer: Parameters<typeof fakeHost>[0][number][1], proxy: string) =>
+    fakeHost([
+      [/r\.example:5000\/v2\/.* \/etc\/docker\/certs\.d\/r\.example:5000$/s, answer],
+      [/is-active --quiet docker\.service && docker info --format '\{\{\.HTTPSProxy\}\}'$/, `${proxy}\n`],
+    ]);
+  const away = { exitCode: 7, stderr: 'curl: (7) Failed to connect' };
+  const seen = async (host: ReturnType<typeof fakeHost>) => {
+    const verdict = await resource?.check(host);
+    return resource && verdict && [isWarning(resource, verdict), describeVerdict(verdict)];
+  };
+  const words = 'https://r.example:5000 does not answer: Failed to connect';
+  expect(await seen(probe(away, ''))).toEqual([false, words]);
+  expect(await seen(probe(away, 'http://proxy.example:3128'))).toEqual([
+    true,
+    `${words}; Docker pulls through its proxy, which was not asked`,
+  ]);
+  expect(await seen(probe('HTTP/1.1 200 OK\n\n', 'http://proxy.example:3128'))).toEqual([false, 'ok']);
+});
+
 test('a restore tool that cannot be built is refused beforehand, with the versions and what can be done', async () => {
   const name = 'Go 1.21 or later is available for the restore tool';
   const resources = await preflight.resources(await contextOf({}));

@@ -1,8 +1,14 @@
 import type { Reader } from '../../engine/host/host.ts';
-import { expectation, type Resource } from '../../engine/resource/resource.ts';
+import {
+  describeVerdict,
+  expectation,
+  type Resource,
+  type Verdict,
+  warning,
+} from '../../engine/resource/resource.ts';
 import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { registryAnswers } from '../chain/reachable.ts';
-import { apiOf, namedRegistry } from '../images/registry.ts';
+import { apiOf, certificatesOf, namedRegistry } from '../images/registry.ts';
 import type { Variables } from '../variables/variables.ts';
 import { goal } from './known.ts';
 
@@ -16,11 +22,25 @@ export function registriesAnswer(vars: Variables, images: readonly string[]): Re
     skipWhen(
       goal((reader) => imagesAreThere(reader, ofRegistry)),
       expectation(`image registry ${name} answers`, {
-        check: (reader) => registryAnswers(reader, url),
+        check: (reader) => answersEngine(reader, name, url),
         hint: 'check images and registry in the inventory',
       }),
     ),
   );
+}
+
+/**
+ * The host asks in place of the engine, with its certificates. Whether the engine's proxy reaches
+ * the registry is shown by the pull alone.
+ */
+async function answersEngine(reader: Reader, name: string, url: string): Promise<Verdict> {
+  const proxyOf = url.startsWith('http:') ? '{{.HTTPProxy}}' : '{{.HTTPSProxy}}';
+  const [verdict, proxy] = await Promise.all([
+    registryAnswers(reader, url, certificatesOf(name)),
+    reader.$`systemctl is-active --quiet docker.service && docker info --format ${proxyOf}`,
+  ]);
+  if (verdict.is !== 'drift' || !proxy.ok || proxy.text() === '') return verdict;
+  return warning(`${describeVerdict(verdict)}; Docker pulls through its proxy, which was not asked`);
 }
 
 interface Registry {

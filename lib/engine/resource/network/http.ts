@@ -19,6 +19,11 @@ export interface HttpRequest {
   readonly seconds?: number;
   /** For how long HTTP 429, too many requests, is asked again. Seconds, default 0. */
   readonly patience?: number;
+  /**
+   * A folder with ca.crt, of an authority beside those of the host, and client.cert and client.key:
+   * each is used if it is there.
+   */
+  readonly certificates?: string;
 }
 
 /** An answer, after redirects; or the reason why there is not one. */
@@ -43,11 +48,11 @@ export type HttpAnswer =
 export async function askHttp(
   host: Reader,
   url: string,
-  { json = '', length = 1, seconds = 10, patience = 0 }: HttpRequest = {},
+  { json = '', length = 1, seconds = 10, patience = 0, certificates = '' }: HttpRequest = {},
 ): Promise<HttpAnswer> {
   // The script's own limit is shorter; this one is for a name server that does not answer.
   const output = await host.$({ timeoutSeconds: seconds + patience + 2 })`
-    printf '%s\\n' ${url} ${json} | sh -c ${probe} probe ${seconds} ${length} ${patience}`;
+    printf '%s\\n' ${url} ${json} | sh -c ${probe} probe ${seconds} ${length} ${patience} ${certificates}`;
   const asked = json === '' ? length : undefined;
   return readHttpAnswer(
     output.bytes,
