@@ -46,11 +46,12 @@ sql() {
 # The first error of psql in a file.
 sql_error() { sed -n 's/.*ERROR: *//p' "$1" | head -n 1; }
 
-# The first error of pg_restore in a file. That a worker process died is reported by the others too, at times before the worker itself
-# could report why.
+# The first error of pg_restore in a file; the words in $2 where there is none. That a worker process died is reported by the others too, at
+# times before the worker itself could report why.
 pg_restore_error() {
   sed -n 's/^pg_restore: error: *//p' "$1" |
-    awk '/^a worker process died/ { died = $0; next } { print; found = 1; exit } END { if (!found) print died ? died : "it reported no error" }'
+    awk -v none="${2:-it reported no error}" \
+      '/^a worker process died/ { died = $0; next } !found { print; found = 1 } END { if (!found) print died ? died : none }'
 }
 
 # Marks the database by a line in the comment on it; other lines stay. Arguments: `started` or `complete`, and `true` where it is known
@@ -163,7 +164,13 @@ restore_with_node_tool() {
     tail -c "+$((before + 1))" "$LOG" | sed 's/restoreExec\.Output: /\n/; s/\\n/\n/g; s/\\\(["\\]\)/\1/g' >"$LOG.said"
     successes=$(grep -ci 'snapshot success' "$LOG.said")
     cause=
-    if grep -q 'Error: exit status [0-9]' "$LOG.said"; then cause="$(pg_restore_error "$LOG.said"); "; fi
+    if grep -q 'Error: exit status [0-9]' "$LOG.said"; then
+      failed=$PROVER_ARCHIVE
+      [ "$successes" -gt 0 ] || failed=$STATE_ARCHIVE
+      # The tool may close the output of pg_restore before it has read it.
+      lost="pg_restore failed, and the tool lost the reason (pg_restore --file=/dev/null $failed shows whether the archive is damaged)"
+      cause="$(pg_restore_error "$LOG.said" "$lost"); "
+    fi
     rm -f "$LOG.said"
     use state
     is_restored || fail "the state database is not restored: $cause$problem. The tool exited with $code, its output is in $LOG"

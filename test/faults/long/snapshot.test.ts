@@ -133,7 +133,7 @@ describe('a download goes wrong', () => {
   });
 
   test('a disk that fills up during the download: named, the next run goes on with what was downloaded', async () => {
-    const run = await start({ behaviour: { rate: 2_000_000 } });
+    const run = await start({ behaviour: { rate: 500_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
     await onHost(
       'db-1',
@@ -173,7 +173,7 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
     prover.fill(0xff, 5_000_000, 5_004_096);
     await refused(
       await deploy({ archives: { prover } }),
-      /the restore tool failed: could not .*; it skipped the hash database/,
+      /the restore tool failed: (could not .*|pg_restore failed, and the tool lost the reason \(.*prover.* damaged\)); it skipped the hash database/,
     );
     await succeeds();
   });
