@@ -9,7 +9,7 @@ import {
 } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
-import { addressesOf } from '../variables/hosts.ts';
+import { addressesOf, varsOf } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Answer, type Position, readPosition } from './position.ts';
 import { serverState, type WithData } from './server-state.ts';
@@ -49,7 +49,8 @@ export function nobodyHasMore({ host: own, hosts, vars }: Context<Variables>): E
         if (host.name === former) return unknownUntil('the former server has ended');
         return drift(describeVerdict(synchronizer));
       }
-      return host.name === own.name ? receivesNothing(newServer) : compared(host, vars, newServer);
+      if (host.name === own.name) return receivesNothing(newServer);
+      return compared(host, varsOf(hosts, host), newServer);
     },
     hint: 'this playbook stops the former server first. It must be reachable, or --assume-stopped has to name it. If another replica has more, switch to that one',
   };
@@ -72,7 +73,11 @@ function receivesNothing({ former, isFormerUnseen, receives }: NewServer): Verdi
   return former !== undefined && isFormerUnseen && receives ? stillReceivesFrom(former) : ok;
 }
 
-/** Whether another host has more than the new server. */
+/**
+ * Whether another host has more than the new server.
+ *
+ * @param vars of that host: its data may be in a folder of its own
+ */
 async function compared(host: Reader, vars: Variables, newServer: NewServer): Promise<Verdict> {
   const [state, container, position] = await Promise.all([
     serverState(host, vars),

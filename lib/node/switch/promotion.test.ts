@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeVerdict, ok } from '../../engine/resource/resource.ts';
 import { type Answer, fakeHost, runningContainer } from '../../engine/resource/testing/fake-host.ts';
+import type { Changes } from '../testing/lab-deployment.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { acceptsWrites, receivedIsReplayed } from './promotion.ts';
 
@@ -15,8 +16,8 @@ const given = {
   ],
 } as const;
 
-async function promotion() {
-  const context = await contextOf(given);
+async function promotion(changes: Changes = []) {
+  const context = await contextOf({ changes: [...given.changes, ...changes] });
   const [replayed, resource] = [receivedIsReplayed(context), acceptsWrites(context)];
   if (!resource.everyHost) throw new Error('a promotion has a condition');
   return { replayed, resource, condition: resource.everyHost };
@@ -107,6 +108,28 @@ test('without the former server, a replica that does not run may have more', asy
   expect(await judged('rpc-1', 'standby 2 4000', false, [], ['former'])).toBe(
     'its state-db does not run, and may have more log: start it',
   );
+});
+
+test('each host is judged by the data in its own folder', async () => {
+  const { condition } = await promotion([
+    [['groups', 'replica', 'former', 'vars'], { paths: { data: '/mnt/nvme' } }],
+    [['groups', 'rpc', 'rpc-1', 'vars'], { paths: { data: '/mnt/other' } }],
+  ]);
+  const judgedIn = async (name: string, folder: string, shown: string) => {
+    const host = fakeHost(
+      [
+        [new RegExp(`server-state ${folder}/state-db$`), shown],
+        [/server-state/, 'none'],
+        [/synchronizers/, ''],
+      ],
+      { name },
+    );
+    return describeVerdict(await condition.check(host, [], reach));
+  };
+  expect(await judgedIn('former', '/mnt/nvme', 'standby 1 5100')).toBe(
+    'it has log up to 5100, and the new server has replayed 5000',
+  );
+  expect(await judgedIn('rpc-1', '/mnt/other', 'primary 1 4000')).toBe('its state-db may accept writes');
 });
 
 test('a server that is assumed to be stopped, and still sends log, runs', async () => {

@@ -12,6 +12,17 @@ export function databaseHost<V>(hosts: readonly InventoryHost<V>[]): InventoryHo
   return host;
 }
 
+/**
+ * The variables of a host of the inventory, which may have others than the host of a role.
+ *
+ * @throws TypeError for a name that the inventory has not
+ */
+export function varsOf<V>(hosts: readonly InventoryHost<V>[], { name }: Pick<InventoryHost<V>, 'name'>): V {
+  const host = hosts.find((each) => each.name === name);
+  if (!host) throw new TypeError(`the inventory has no host ${name}`);
+  return host.vars;
+}
+
 /** A host with the variable that assigns an RPC server to a replica. */
 type Assigned = InventoryHost<{ readonly replica: { readonly use?: string | undefined } }>;
 
