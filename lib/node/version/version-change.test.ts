@@ -123,6 +123,14 @@ describe('json-rpc and sync are stopped only if', () => {
     }
   });
 
+  test('the new image is there by the name that each server has for it', async () => {
+    const image = 'mirror.example/node:v3.1.0';
+    const changes = [[['groups', 'rpc', 'rpc-2', 'vars'], { images: { node: image } }]] as const;
+    const [stop] = formerVersionIsStopped(await contextOf({ group: 'rpc', changes }));
+    const host = hostWith('rpc-2', { image: former });
+    expect(words(await stop?.everyHost?.check(host, [], alone))).toBe(`until image ${image} is there`);
+  });
+
   test('every RPC server is part of the run, unless its json-rpc does not run', async () => {
     for (const includes of [without(['rpc-2']), without(['rpc-2', 'former-version'])]) {
       expect(await condition(includes, 'rpc-2', { image: former })).toBe(

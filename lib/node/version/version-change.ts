@@ -3,7 +3,7 @@ import { command } from '../../engine/host/step.ts';
 import type { EveryHost, Resource, Verdict } from '../../engine/resource/resource.ts';
 import { containerChange, drift, ok, unknownUntil } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
-import { databaseHost } from '../variables/hosts.ts';
+import { databaseHost, varsOf } from '../variables/hosts.ts';
 import { type NodeContainer, nodeContainers } from '../variables/services.ts';
 import type { Variables } from '../variables/variables.ts';
 import { databasesAreUnderstood } from './known-migrations.ts';
@@ -79,13 +79,15 @@ function everyServerChanges(context: Context<Variables>): EveryHost {
     check: async (host) => {
       if (host.name === database && !migrates)
         return synchronizerIsOfThisVersion(await host.container('sync'), vars);
+      // From a mirror of its own, perhaps.
+      const { node } = varsOf(hosts, host).images;
       const isLeftOut =
         host.name !== database && host.name !== own.name && !includes(host.name, stoppingRole);
       const [states, image, understood] = await Promise.all([
         Promise.all(
           containersOn(host.name, hosts).map(async (name) => [name, await host.container(name)] as const),
         ),
-        host.$`docker image inspect --format ${'{{.Id}}'} ${vars.images.node}`,
+        host.$`docker image inspect --format ${'{{.Id}}'} ${node}`,
         isLeftOut ? ok : databasesAreUnderstood(host, hosts),
       ]);
       const [other] = states.flatMap(([name, state]) => {
@@ -96,7 +98,7 @@ function everyServerChanges(context: Context<Variables>): EveryHost {
       if (!migrates || other === undefined) return understood;
       if (host.name !== database && !includes(host.name, stoppingRole)) return leftOut(other);
       if (understood.is !== 'ok') return understood;
-      return image.ok ? ok : unknownUntil(`image ${vars.images.node} is there`);
+      return image.ok ? ok : unknownUntil(`image ${node} is there`);
     },
     hint: `json-rpc needs the migrations of its own version, and only sync makes them: ${deployToAll}`,
   };
