@@ -393,6 +393,7 @@ const table: readonly Row[] = [
       'db docker-compose.yml state-db.volumes',
       'db role snapshot',
       'db role state-db',
+      'db role sync',
       'docker-compose.yml pool-db.volumes',
       'role disk-alert',
       'role docker',

@@ -5,6 +5,7 @@ import { servesMetrics } from '../lib/node/chain/listeners.ts';
 import { noForeignSynchronizer, noOtherSynchronizer } from '../lib/node/chain/single-sync.ts';
 import { stateDatabase } from '../lib/node/databases/databases.ts';
 import { noChoiceIsLeft } from '../lib/node/layer1/balancer.ts';
+import { noMarkIsLeft } from '../lib/node/recovery/cleaned-up.ts';
 import { component } from '../lib/node/render/component.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { poolDbHasItsLead, staysUp } from '../lib/node/server/startup.ts';
@@ -37,6 +38,7 @@ export default role<Variables>('sync', async (context) => {
     poolDbHasItsLead('sync'),
     stateMigrationsAreKnown(context),
     poolIsCarriedOver(context),
+    noMarkIsLeft(vars),
     { ...service, everyHost: both(noOtherSynchronizer(context), noOtherVersionServes(context)) },
     staysUp('sync'),
     // It listens when it has migrated the database, which json-rpc needs migrated.

@@ -45,7 +45,7 @@ if ! is_half_placed "$DATA" rpc-node-recovered; then
     [ "$SET_ASIDE" = true ] || fail "$DATA holds other data"
     mv "$DATA" "$DATA.before-$(date -u +%Y%m%dT%H%M%SZ)" || fail "$DATA cannot be put aside"
   fi
-  # What is whole has the mark.
-  mv "$copy/rpc-node-recovered" "$copy/data/" || fail "the recovery in $copy cannot be marked"
+  # What is whole has the mark, from which on a synchronizer that starts is later. rsync gave it the age of the offer.
+  { touch "$copy/rpc-node-recovered" && mv "$copy/rpc-node-recovered" "$copy/data/"; } || fail "the recovery in $copy cannot be marked"
 fi
 put_in_place "$DATA" rpc-node-recovered || fail "the recovered files cannot be moved into $DATA"

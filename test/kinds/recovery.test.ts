@@ -185,6 +185,9 @@ test('a recovery that is killed goes on, and fetches no piece again that is unpa
   expect(sent).toBeGreaterThan(0);
   expect(host.timesSent(first)).toBe(sent);
   expect(existsSync(`${host.data}.rpc-node-copy`)).toBe(false);
+  // A synchronizer that starts after it is known by its age.
+  const [mark, offered] = [host.data, host.offer].map((each) => statSync(join(each, 'rpc-node-recovered')));
+  expect(mark?.mtimeMs).toBeGreaterThan(offered?.ctimeMs ?? 0);
   const server = await host.start();
   expect(server.sql('state_db', blocksOf)).toBe(blocks());
   await server.stop();

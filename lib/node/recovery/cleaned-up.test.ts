@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import sync from '../../../roles/sync.ts';
 import { describeVerdict, ok } from '../../engine/resource/resource.ts';
 import { fakeHost, rootsFile, stoppedUnit } from '../../engine/resource/testing/fake-host.ts';
 import type { Changes } from '../testing/lab-deployment.ts';
@@ -36,4 +37,17 @@ test('a program that still offers the files is stopped, and named', async () => 
     unit: async (name) => (name.includes('tls') ? stoppedUnit : { ...stoppedUnit, active: 'active' }),
   });
   expect(describeVerdict(await cleanedUp.check(serves))).toBe('rpc-node-recovery-serve.service runs');
+});
+
+test('a deploy that ends an interrupted recovery removes its mark before sync starts', async () => {
+  const resources = await sync.resources({ ...(await contextOf({})), given: {} });
+  const at = resources.findIndex(({ name }) => name === 'no mark of a recovery is left');
+  expect(at).toBe(
+    resources.findIndex(({ everyHost }) => everyHost?.name.startsWith('no other synchronizer')) - 1,
+  );
+  const mark = '/data/state-db/rpc-node-recovered';
+  const left = fakeHost([], { stat: async (path) => (path === mark ? rootsFile : undefined) });
+  const seen = await resources[at]?.check(left);
+  expect(seen).toMatchObject({ note: `${mark} is there`, change: [{ command: `rm -f ${mark}` }] });
+  expect(await resources[at]?.check(fakeHost([]))).toEqual(ok);
 });

@@ -39,3 +39,15 @@ export function nothingIsLeft({ vars, host: { groups } }: Context<Variables>): R
     },
   });
 }
+
+/**
+ * What sync writes is of no recovery, also where a deploy ends one that was interrupted: a later
+ * recovery must not find its mark.
+ */
+export function noMarkIsLeft(vars: Variables): Resource {
+  const mark = markIn(dataFolder(vars, 'state-db'));
+  return task('no mark of a recovery is left', {
+    check: async (host) =>
+      (await host.stat(mark)) ? drift(`${mark} is there`, [command`rm -f ${mark}`]) : ok,
+  });
+}

@@ -24,7 +24,7 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { AskedRecovery } from './asked.ts';
-import { passwordFile, servingUnit, servingUnitTls } from './paths.ts';
+import { markIn, passwordFile, servingUnit, servingUnitTls } from './paths.ts';
 import { isRecovered } from './recovered.ts';
 import { connectionToOffer, offerOf } from './serving.ts';
 
@@ -128,9 +128,14 @@ function dataIsReceived(context: Context<Variables>, { time, setsAside }: AskedR
     unit: `${product}-recovery-receive`,
     script: settings + dataPlaceFunctions + script,
     done: async (host) => {
-      const [isHere, sync] = await Promise.all([isRecovered(host, data, time), host.container('sync')]);
-      // A synchronizer starts last: data that it writes are not of this recovery any more.
-      return isHere && !sync?.running ? ok : drift('it is not here');
+      const [isHere, mark, sync] = await Promise.all([
+        isRecovered(host, data, time),
+        host.stat(markIn(data)),
+        host.container('sync'),
+      ]);
+      // The mark is as old as the directory. What a synchronizer has written since is of no recovery.
+      const isUsed = mark && sync && Date.parse(sync.startedAt) / 1000 >= mark.modified;
+      return isHere && !isUsed ? ok : drift('it is not here');
     },
     progress: (host) => bytesIn(host, placesOfCopy(data), 'fetching the recovered databases'),
   });

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import recovery from '../../../roles/recovery.ts';
 import recoveryData from '../../../roles/recovery-data.ts';
 import recoveryTarget from '../../../roles/recovery-target.ts';
+import type { ContainerState } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { shell } from '../../engine/host/shell.ts';
 import { describeVerdict, drift } from '../../engine/resource/resource.ts';
@@ -74,13 +75,26 @@ test('a data directory that is there is not replaced, unless it may be put aside
   expect(await guard?.check(ours)).toEqual({ is: 'ok' });
 });
 
-test('data that a synchronizer writes are not of a recovery any more, whatever they are marked with', async () => {
+test('data that a synchronizer has written are not of a recovery any more, whatever they are marked with', async () => {
   const [received] = await dataResources({ 'to-time': 'latest', 'set-aside': '' });
   expect(received?.name).toBe('the recovered data directory is /data/state-db');
-  const marked = { read: async () => Buffer.from('latest\n') };
-  expect(await received?.check(fakeHost([], marked))).toEqual({ is: 'ok' });
-  const running = fakeHost([], { ...marked, container: async () => runningContainer });
-  expect(await received?.check(running)).toMatchObject({ note: 'it is not here' });
+  const seen = (sync?: Partial<ContainerState>) =>
+    received?.check(
+      fakeHost([], {
+        read: async () => Buffer.from('latest\n'),
+        stat: async () => ({ ...rootsFile, modified: Date.parse('2024-01-01T00:00:00Z') / 1000 }),
+        container: async () => sync && { ...runningContainer, ...sync },
+      }),
+    );
+  expect(await seen()).toEqual({ is: 'ok' });
+  // Of the server that the recovery has stopped.
+  const stopped = { running: false, status: 'exited' };
+  expect(await seen({ ...stopped, startedAt: '2023-12-31T00:00:00Z' })).toEqual({ is: 'ok' });
+  expect(await seen({ ...stopped, startedAt: '0001-01-01T00:00:00Z' })).toEqual({ is: 'ok' });
+  for (const sync of [{}, stopped])
+    expect(await seen({ ...sync, startedAt: '2024-01-01T01:00:00Z' })).toMatchObject({
+      note: 'it is not here',
+    });
 });
 
 /** What the host reads of an offer of its repository. */
