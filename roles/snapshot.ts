@@ -27,14 +27,14 @@ import type { Variables } from '../lib/node/variables/variables.ts';
  * spec (Snapshot recovery).
  */
 export default role<Variables>('snapshot', async (context) => {
-  const { vars } = context;
+  const { vars, given } = context;
   const archives = archivesOf(vars);
-  const { connections, s3 } = vars.snapshot;
+  const { connections, physical, s3 } = vars.snapshot;
   const tool = restoreTool(vars, `${vars.paths.deployment}/snapshot_restore.toml`);
   const databases = databasesOf(vars);
   const indexes = stateIndexes(databases.state.target);
-  // The files of a physical snapshot are there before the server starts.
-  if (vars.snapshot.physical) return [databasesHoldSnapshot(databases, vars), ...indexes];
+  // The files of a physical snapshot, or of a recovery, are there before the server starts.
+  if (physical || given['to-time']) return [databasesHoldSnapshot(databases, context), ...indexes];
   const restored = snapshotIsRestored(databases, tool, vars);
   const fetched = [archives.state, archives.prover].map(({ url, path, sha256 }) =>
     download({ ...fetching(url, s3, keysOfArchives), path, connections, sha256 }),

@@ -5,6 +5,7 @@ import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { Failure } from '../../engine/problem/problem.ts';
 import { job } from '../../engine/resource/job/job.ts';
 import { drift, expectation, ok, type Resource, type Work } from '../../engine/resource/resource.ts';
+import type { Context } from '../../engine/resource/role.ts';
 import { sqlLiteral, unknownWithoutAnswer } from '../databases/postgres.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { databaseClients } from '../variables/services.ts';
@@ -38,14 +39,20 @@ export function databasesMayBeRestored(databases: SnapshotDatabases, replaceExis
 }
 
 /** Both databases hold a snapshot where none is restored into a running server. */
-export function databasesHoldSnapshot(databases: SnapshotDatabases, vars: Variables): Resource {
+export function databasesHoldSnapshot(
+  databases: SnapshotDatabases,
+  { vars, given }: Pick<Context<Variables>, 'vars' | 'given'>,
+): Resource {
+  const ofRecovery =
+    'a recovery restores no snapshot: recover to a time after the restore, or deploy, which restores the snapshot of the inventory';
+  const ofPhysical = `a physical snapshot is put into an empty data directory only. If nothing there is needed: stop ${databaseClients.join(', ')} on all hosts, docker rm -f state-db, rename ${dataFolder(vars, 'state-db')}, and deploy again`;
   return expectation('databases hold a snapshot', {
     check: async (host) => {
       const { decision, description, verdict } = await assessDatabases(host, databases, false);
       if (decision === 'keep') return ok;
       return decision === 'wait' ? verdict : drift(description);
     },
-    hint: `a physical snapshot is put into an empty data directory only. If nothing there is needed: stop ${databaseClients.join(', ')} on all hosts, docker rm -f state-db, rename ${dataFolder(vars, 'state-db')}, and deploy again`,
+    hint: given['to-time'] === undefined ? ofPhysical : ofRecovery,
   });
 }
 
