@@ -127,8 +127,8 @@ describe('the pool database of an RPC server, before its program starts', () => 
 });
 
 describe('before anything is changed, on the Database+Sync server', () => {
-  const seen = async (given: Seen, changes: Changes = []) => {
-    const resources = migrationsAreKnown(await contextOf({ changes }));
+  const seen = async (given: Seen, changes: Changes = [], roles = ['known-migrations', 'snapshot']) => {
+    const resources = migrationsAreKnown({ ...(await contextOf({ changes })), roles: new Set(roles) });
     return Promise.all(
       resources.map(async (resource) => words(await resource.check(hostWith({ name: 'db-1', ...given })))),
     );
@@ -159,6 +159,9 @@ describe('before anything is changed, on the Database+Sync server', () => {
   test('a state database that a snapshot replaces is not asked: it is the way back', async () => {
     const replaced: Changes = [...olderNode, [['vars', 'snapshot', 'replace_existing'], true]];
     expect(await seen({ ...current, image: wanted, pool: null }, replaced)).toEqual(['ok']);
+    // As in a switch, which restores none.
+    const [state] = await seen({ ...current, image: wanted, pool: null }, replaced, ['known-migrations']);
+    expect(state).toContain('the state database has 14 migrations that node v1.2.3 does not know');
   });
 
   test('a database that does not run is unknown only where another version is to be stopped', async () => {

@@ -94,8 +94,10 @@ export async function databasesAreUnderstood(host: Reader, hosts: readonly Host[
  * another version is to be stopped. An image that is not there yet is asked later, and before
  * that.
  */
-export function migrationsAreKnown({ host: own, vars }: Context<Variables>): Resource[] {
-  return keptDatabasesOf(own).map((database) =>
+export function migrationsAreKnown({ host: own, vars, roles }: Context<Variables>): Resource[] {
+  // A switch, a rewind and a rollback restore no snapshot.
+  const databases = roles?.has('snapshot') === false ? databasesOf(own) : keptDatabasesOf(own);
+  return databases.map((database) =>
     expectation(titleOf(database, vars), {
       check: async (host) => {
         const { found, isOther } = await find(host, own, database);
