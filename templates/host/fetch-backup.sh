@@ -194,6 +194,7 @@ data=base/${base##*/}/data
 mkdir -p "$data/pieces" || exit 1
 get "$base/SHA256SUMS" "$data/pieces/SHA256SUMS" '' 0 && get "$base/backup_manifest" "$data/backup_manifest" '' 0 || exit 1
 list_items >"$work/items" || exit 1
+need_later_log "$(awk '$4 + 0 > newest { newest = $4 + 0 } END { printf "%.0f", newest }' "$work/items")" "in $SHOWN$repository"
 need_room
 workers='' worker=0
 while [ "$worker" -lt "$WORKERS" ]; do

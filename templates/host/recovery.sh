@@ -183,6 +183,7 @@ offer() {
     said=$(list_log | as_barman sh -c "$link_offer" sh "$offer" "$data" 2>&1) && linked=yes && break
   done
   [ "$linked" = yes ] || fail "the recovery cannot be offered in $offer: $(printf '%s\n' "$said" | tail -n 1)"
+  need_later_log "$(find "$offer/log" -type f ! -name '*.history' -printf '%T@\n' | awk '$1 > newest { newest = $1 } END { printf "%.0f", newest }')" here
   verify_base
   verify_log
   note backup "$backup"

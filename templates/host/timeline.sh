@@ -38,6 +38,14 @@ is_of_timeline() {
   return 1
 }
 
+# Ends a recovery to $time, in seconds $until, that PostgreSQL would never end: it needs a commit from after the time, and each arrives after it was
+# made. A minute is left for clocks that differ. Arguments: when the newest log arrived, in seconds since 1970, 0 where there is none; where it is
+# shellcheck disable=SC2154 # the scripts that use it set time and until
+need_later_log() {
+  [ "$time" = latest ] || [ "$1" -eq 0 ] || [ "$until" -lt $(($1 + 60)) ] ||
+    fail "the newest log $2 is of $(date -d "@$1" +%Y-%m-%dT%H:%M:%SZ): recover to latest, or to a time before that"
+}
+
 # For awk, with newest and left as choose_timeline sets them: at(name) is the number of a segment, and needed(number) the name of the segment that
 # a recovery has to read there. PostgreSQL takes another one in its place: of a timeline before, whose writes have been undone. is_enough says of
 # one segment after the other, by their arrivals and bytes, whether a recovery to the time `until` needs no more: a commit from after the time

@@ -178,6 +178,9 @@ describe('Backups are copied to a storage off the site', () => {
     expect((await copy.fetch('2001-01-01T00:00:00Z')).said).toMatch(
       /^no whole base backup in s3:\/\/snapshots\/backups\/mainnet\/ ended before 2001/,
     );
+    expect((await copy.fetch('2100-01-01T00:00:00Z')).said).toMatch(
+      /^the newest log in s3:\/\/snapshots\/backups\/mainnet\/\d+\/[0-9a-f]+\/ is of \S+Z: recover to latest, or to a time before that\n$/,
+    );
   });
 });
 

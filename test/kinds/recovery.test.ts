@@ -280,6 +280,14 @@ test('what is wrong with the backup or its log is known before the server is tou
   expect(host.offerRecovery('2001-01-01T00:00:00Z').said).toContain(
     'no whole base backup of timeline 1, which a recovery follows, ended before 2001',
   );
+  // PostgreSQL would look for a later commit until the end of the log, and never start.
+  const later = new Date(Date.now() + 120_000).toISOString().replace(/\.\d+/, '');
+  expect(host.offerRecovery(later)).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^the newest log here is of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ: recover to latest, or to a time before that\n$/,
+    ),
+  });
   expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
 });
 

@@ -72,3 +72,21 @@ test('the log goes on until a commit from after the time is there, also where th
   expect(listed({ ...log, until: 950 }, names[0] ?? '')).toEqual(names.slice(0, 5));
   expect(listed({ ...log, until: 800 }, names[0] ?? '')).toEqual(names.slice(0, 2));
 });
+
+test.each([
+  ['of a minute before the time', '2026-11-22T18:00:00Z', '2026-11-22T17:59:00Z', 'refused'],
+  // The clock of the server may be ahead.
+  ['of less than a minute before it', '2026-11-22T18:00:00Z', '2026-11-22T17:59:01Z', ''],
+  ['of after it', '2026-11-22T18:00:00Z', '2026-11-22T18:00:01Z', ''],
+  ['for all that arrived', 'latest', '2026-11-22T17:00:00Z', ''],
+  ['that is missing, which is a gap,', '2026-11-22T18:00:00Z', '1970-01-01T00:00:00Z', ''],
+])('log %s is enough for a recovery, or refuses it', (_, time, newest, refused) => {
+  const seconds = (words: string) => Date.parse(words) / 1000;
+  const until = time === 'latest' ? 9999999999 : seconds(time);
+  const words = `fail() { echo "$*"; exit 1; }\n${shellSettings({ time, until })}${timelines}\nneed_later_log ${seconds(newest)} here`;
+  const { stdout } = spawnSync('sh', ['-c', words], { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } });
+  expect(stdout).toBe(
+    refused &&
+      'the newest log here is of 2026-11-22T17:59:00Z: recover to latest, or to a time before that\n',
+  );
+});
