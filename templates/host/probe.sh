@@ -3,7 +3,7 @@
 # headers, an empty line, body; with redirects, one answer after the other. Prints `connected` if only the connection can be tested:
 # other protocols, and https without curl and wget. Without an answer it prints nothing, and the reason on standard error.
 #
-# It goes directly, whatever proxy the session has: downloads, Docker and containers know nothing of that one.
+# It goes directly, whatever proxy the session has: what a deploy does after a check knows nothing of that one.
 #
 # Standard input: a line with the URL, as providers put a key into it and other users see arguments; and a line with a JSON body to POST,
 # without which the request is a GET.
