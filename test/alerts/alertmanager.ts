@@ -55,7 +55,10 @@ export async function startAlertmanager(folder: string): Promise<Alertmanager> {
     takes: true,
     async sendTest() {
       const labels = { alertname: 'TestAlert', receiver: 'sink', severity: 'warning', test: `${Date.now()}` };
-      await get({ port: alertmanagerPort, path: '/api/v2/alerts', body: [{ labels }] });
+      const headers = { 'Content-Type': 'application/json' };
+      const sent = { port: alertmanagerPort, path: '/api/v2/alerts', body: [{ labels }], headers };
+      const { status, text } = await get(sent);
+      if (status !== 200) throw new Error(`Alertmanager answers HTTP ${status}: ${text}`);
     },
     async start() {
       const started = start('unshare', words);
