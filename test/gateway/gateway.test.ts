@@ -2,10 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectByTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { RenderContext } from '../../lib/node/render/render-context.ts';
 import type { Changes } from '../../lib/node/testing/lab-deployment.ts';
@@ -60,6 +61,14 @@ async function kill(host: RpcHost): Promise<void> {
   await host.kill();
   const none = `haproxy_server_idle_connections_current{proxy="rpc_http",server="${host.name}"} 0\n`;
   await until(async () => (await gateway.metrics()).includes(none), `no connection to ${host.name}`);
+}
+
+/** What comes back for the first bytes of HTTP/2, up to a space. */
+function answerToHttp2(socket: Socket): Promise<string | undefined> {
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0');
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject).once('data', (text) => resolve(String(text).split(' ')[0]));
+  }).finally(() => socket.destroy()) as Promise<string | undefined>;
 }
 
 function grow(): void {
@@ -693,6 +702,12 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         one?.destroy();
         await until(async () => (await ask(three)) === 200, 'it may connect again');
       });
+
+      test('a connection has one request at a time: nobody gets HTTP/2', async () => {
+        gateway = await startGateway(await contextOf());
+        for (const port of [ports.http, ports.websocket])
+          expect(await answerToHttp2(connect(port, '127.0.0.1'))).toBe('HTTP/1.1');
+      });
     });
 
     test('TLS with the given certificate', async () => {
@@ -729,6 +744,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
         'max-age=63072000',
       ]);
       await expect(get({ port: ports.http, body: call('who') })).rejects.toThrow();
+      const secured = { host: '127.0.0.1', servername: 'rpc.example', ca: trusts };
+      for (const port of [ports.http, ports.websocket])
+        expect(await answerToHttp2(connectByTls({ ...secured, port }))).toBe('HTTP/1.1');
       const offered = (...options: string[]) =>
         spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' })
           .status;
