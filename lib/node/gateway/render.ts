@@ -132,11 +132,13 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
       4,
       others.map((other) => `server ${other.name} ${inUrl(other.connection.address)}:${port(other)}`),
     );
+  const gateways = ['127.0.0.1', ...others.flatMap(addressesOf)].join(' ');
   // In rotation, also while another challenge moves it.
   const challenges = {
     name: host.name,
     retries: String(2 * others.length + 2),
     others: peers(() => challengePort),
+    gateways,
   };
   // The monitor asks as a client does.
   const monitors = hostsIn(hosts, 'monitor').flatMap(addressesOf);
@@ -160,7 +162,7 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     // In an order that a switch does not change.
     watchers: ['127.0.0.0/8', ...hosts.flatMap(addressesOf).toSorted(), ...firewall.metrics].join(' '),
     peers: peers(({ vars: { gateway: own } }) => own.peers),
-    gateways: ['127.0.0.1', ...others.flatMap(addressesOf)].join(' '),
+    gateways,
     ...clientValues(gateway, hostsIn(hosts, 'rpc')),
   };
 }
