@@ -122,7 +122,7 @@ local function behind_value(body, at)
   end
 end
 
--- One call and the place behind it; nil where it is none.
+-- One call and the place behind it; nil where it is none. Its first parameter is known where that is a text without escapes.
 local function read_call(body, at)
   if byte(body, at) ~= open_object then return nil end
   local call = { method = "", id = "null" }
@@ -139,6 +139,8 @@ local function read_call(body, at)
       has_method, call.method = true, decoded(sub(body, value + 1, after - 2))
     elseif name == "id" then
       call.id = sub(body, value, after - 1)
+    elseif name == "params" then
+      call.first = match(body, '^%[[ \t\r\n]*"(%w+)"', value)
     end
     place = behind_blanks(body, after)
     local sign = byte(body, place)
@@ -197,6 +199,8 @@ function calls.plain(body)
   if not is_one and not plain_batch:lookup(body) then return nil end
   local list = values_of(body, '"method"', '^[ \t\r\n]*:[ \t\r\n]*"([%w_]+)"')
   local id = is_one and values_of(body, '"id"', "^[ \t\r\n]*:[ \t\r\n]*(%d+)")[1] or "null"
+  -- Which block it asks for has to be known.
+  if is_one and list[1] == "eth_getBlockByNumber" then return calls.read(body) end
   for place, method in ipairs(list) do list[place] = { method = method, id = id } end
   list.is_batch = not is_one
   return list

@@ -172,6 +172,47 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
     other.destroy();
   });
 
+  const block = (which: string, id: unknown = 1) => ({
+    ...question,
+    id,
+    method: 'eth_getBlockByNumber',
+    params: [which, false],
+  });
+  const blockOf = async (body: unknown) => {
+    const { text } = await get({ port: ports.http, body });
+    return Number(JSON.parse(text).result.number);
+  };
+
+  test.each<[string, unknown]>([
+    ['judged by HAProxy', block('pending')],
+    ['judged by Lua', block('pending', 'a')],
+    ['with escapes', JSON.stringify(block('pending')).replace('pending', 'p\\u0065nding')],
+    ['with another block behind it', { ...block('pending'), params: ['pending', { params: ['latest'] }] }],
+  ])('a pending block, which no host has, makes nobody wait: %s', async (_, body) => {
+    expect(await blockOf(body)).toBe(1001);
+    const agent = new Agent();
+    const started = performance.now();
+    for (let round = 0; round < 2; round += 1) expect(await heightOf(agent)).toBe(1000);
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test.each<[string, unknown]>([
+    ['latest', block('latest')],
+    ['a number', block('0x3ea')],
+    ['latest, judged by Lua', block('latest', 'a')],
+    ['a number, judged by Lua', block('0x3ea', 'a')],
+  ])('a client does not go back behind a block that it was shown: %s', async (_, body) => {
+    const own = named(await ownHost());
+    own.height = 1002;
+    expect(await blockOf(body)).toBe(1002);
+    own.height = 1000;
+    const grows = sleep(700).then(() => {
+      own.height = 1002;
+    });
+    expect(await heightOf(new Agent())).toBe(1002);
+    await grows;
+  });
+
   test('where the chain itself has gone back, clients get its height after a time', async () => {
     const agent = new Agent({ keepAlive: true });
     expect(await heightOf(agent)).toBe(1000);

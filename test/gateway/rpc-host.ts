@@ -149,8 +149,13 @@ function resultOf(
   if (method !== 'eth_getBlockByNumber') {
     return { host: host.name, height: host.height, from: request.headers['x-forwarded-for'] };
   }
-  const height = which === 'latest' ? host.height : Number(which);
-  if (height > host.height) return null;
+  // As zkevm-node does (GetBlockByNumber of jsonrpc/endpoints_eth.go).
+  const numbers = new Map<unknown, number>([
+    ['latest', host.height],
+    ['pending', host.height + 1],
+  ]);
+  const height = numbers.get(which) ?? Number(which);
+  if (height > host.height && which !== 'pending') return null;
   const chain = height >= host.forkedAt ? host.name : 'common';
   const hash = (text: string) => `0x${createHash('sha256').update(text).digest('hex')}`;
   return {

@@ -60,7 +60,22 @@ func (n *node) blockByNumber(params []json.RawMessage) (any, *rpcError) {
 	if fault != nil {
 		return nil, fault
 	}
-	return n.oneBlock(params, `block_num = $1`, number)
+	block, fault := n.oneBlock(params, `block_num = $1`, number)
+	if which, _ := textParameter(params); which == "pending" && block != nil {
+		return pendingAbove(block.(map[string]any), number), fault
+	}
+	return block, fault
+}
+
+// pendingAbove makes up the block above the last one, as GetBlockByNumber of the real node's jsonrpc/endpoints_eth.go does.
+func pendingAbove(last map[string]any, number int64) map[string]any {
+	pending := map[string]any{}
+	for name, value := range last {
+		pending[name] = value
+	}
+	pending["number"], pending["parentHash"] = quantity(number+1), last["hash"]
+	pending["hash"], pending["transactions"] = fakeHash(fmt.Sprintf("above %s", last["hash"])), []json.RawMessage{}
+	return pending
 }
 
 func (n *node) blockByHash(params []json.RawMessage) (any, *rpcError) {
