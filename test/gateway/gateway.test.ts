@@ -595,6 +595,22 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       },
     );
 
+    test('a page of another site may read what went wrong', async () => {
+      const quick = (text: string) => text.replace(/timeout (server|http-request) .*/g, 'timeout $1 300ms');
+      gateway = await startGateway(await contextOf(), quick);
+      const seen = async (way: object) => {
+        const { status, headers } = await get({ port: ports.http, body: call('slow'), ...way });
+        return [status, headers['access-control-allow-origin']];
+      };
+      expect(await seen({ headers: { 'content-length': '9999' } })).toEqual([408, '*']);
+      for (const host of hosts) host.delay = 1000;
+      expect(await seen({})).toEqual([504, '*']);
+      const ended = seen({ from: '127.0.8.1' });
+      await sleep(150);
+      await Promise.all(hosts.map((host) => host.kill()));
+      expect(await ended).toEqual([502, '*']);
+    });
+
     describe('who the client is', () => {
       const trusting = (client_in: string, addresses = ['127.0.6.1', '10.9.0.0/16']) =>
         contextOf([

@@ -77,6 +77,33 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('API keys', () => {
     expect((await asked(JSON.stringify(call()))).status).toBe(401);
   });
 
+  test('a browser may send its key in the header, and what it asks before counts as a request', async () => {
+    await start({ keys: both, key_required: true, clients: { requests: 20 } });
+    const asked = (from: string) =>
+      get({
+        port: ports.http,
+        method: 'OPTIONS',
+        from,
+        headers: {
+          origin: 'https://app.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type,x-api-key',
+        },
+      });
+    const { status, text, headers } = await asked('127.0.8.1');
+    expect([status, text]).toEqual([204, '']);
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'POST, OPTIONS',
+      'access-control-allow-headers':
+        'Accept, Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-API-Key',
+      'access-control-max-age': '86400',
+    });
+    const many = await Promise.all(Array.from({ length: 60 }, () => asked('127.0.8.2')));
+    expect(new Set(many.map((answer) => answer.status))).toEqual(new Set([204, 429]));
+    expect(host.seen.filter((head) => !head.startsWith('POST'))).toEqual([]);
+  });
+
   test('the question of a monitor needs no key and no offered method, and nothing else of it passes', async () => {
     const monitor = '127.0.7.150';
     const trusted = { addresses: ['127.0.7.151', monitor], client_in: 'X-Forwarded-For' };

@@ -69,7 +69,7 @@ function requestRules({ key_required }: Pick<Gateway, 'key_required'>): string[]
     `http-request set-var(txn.secret) url_param(key) if !${found} { url_param(key) -m found }`,
     `http-request set-var(txn.secret) path,bytes(1) if !${found} !{ path / }`,
     `http-request set-var(txn.key) var(txn.secret),sha2(256),hex,lower,map(${basename(keysFile)}) if ${found}`,
-    // A browser asks without headers of its own before its first call; the node answers that.
+    // A browser asks without headers of its own before its first call; haproxy.cfg answers that.
     'acl is_preflight method OPTIONS',
     'acl has_body req.body_size gt 0',
     `http-request set-var(txn.refused) str(key) if !is_refused ${unknown} has_body`,
