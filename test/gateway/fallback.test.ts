@@ -54,6 +54,9 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('fallback', () => {
     await until(async () => !(await serves()), 'rpc-1 is out', 60);
     const { status, text, headers } = await ask();
     expect([status, JSON.parse(text).result, headers['x-fallback']]).toEqual([200, 'provider', 'provider']);
+    // A page in a browser may read it.
+    expect(headers['access-control-allow-origin']).toBe('*');
+    expect((await get({ port: ports.http, method: 'OPTIONS' })).status).toBe(204);
     const [request] = seen;
     const sent = request?.headers ?? {};
     expect([request?.url, sent.host]).toEqual(['/v2/KEY-1?a=%20b', `${provider.address}:${provider.port}`]);

@@ -56,6 +56,8 @@ export function fallbackRules({ fallback }: Fallback) {
       `    http-request set-uri %[str(uri),map(${basename(fallbackFile)})]`,
       ...heights.map((line) => `    ${line}`),
       '    http-response set-header X-Fallback provider',
+      '    # As the node says to browsers: the provider sees no origin, so it may not say this.',
+      '    http-response set-header access-control-allow-origin "*"',
       `    server provider ${hostname}:${port || (isTls ? 443 : 80)}${names}${tls}`,
       '',
     ].join('\n'),
