@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { get, until } from '../gateway/gateway.ts';
+import { alertmanager } from '../monitoring-programs.mjs';
+import { type Alertmanager, startAlertmanager } from './alertmanager.ts';
+import { alertmanagerPort } from './prometheus.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+interface Shown {
+  readonly labels: Labels;
+  readonly status: { readonly inhibitedBy: readonly string[] };
+}
+
+describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
+  let folder: string;
+  let manager: Alertmanager;
+  let round = 0;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'inhibition-'));
+    manager = await startAlertmanager(folder);
+  });
+  afterAll(async () => {
+    await manager?.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Which of the alerts are not sent while another alert of their host fires. */
+  async function silencedBy(source: Labels, group: string, names: readonly string[]): Promise<string[]> {
+    round += 1;
+    const common = { instance: `host-${round}`, group, severity: 'critical' };
+    const labels = [source, ...names.map((alertname) => ({ alertname }))];
+    const body = labels.map((each) => ({ labels: { ...common, ...each } }));
+    const path = '/api/v2/alerts';
+    const headers = { 'content-type': 'application/json' };
+    expect((await get({ port: alertmanagerPort, path, body, headers })).status).toBe(200);
+    let shown: Shown[] = [];
+    await until(async () => {
+      const filter = encodeURIComponent(`instance="${common.instance}"`);
+      shown = JSON.parse((await get({ port: alertmanagerPort, path: `${path}?filter=${filter}` })).text);
+      return shown.length === labels.length;
+    }, 'Alertmanager has the alerts');
+    const silenced = shown.filter(({ status }) => status.inhibitedBy.length > 0);
+    return silenced.map((each) => each.labels.alertname ?? '').sort();
+  }
+
+  const silent = ['JsonRpcSilent', 'StateDatabaseSilent', 'DatabaseDown', 'ChainStale', 'ChainBehind'];
+
+  test.each<[container: string, group: string, silenced: readonly string[]]>([
+    ['json-rpc', 'rpc', ['JsonRpcSilent', 'NodeMetricsGone']],
+    // On one server for all components the metrics are those of the synchronizer.
+    ['json-rpc', 'database', []],
+    ['state-db', 'database', ['DatabaseDown', 'StateDatabaseSilent']],
+    ['sync', 'database', ['ChainBehind', 'ChainStale', 'NodeMetricsGone']],
+    ['prover', 'database', []],
+    ['pool-db', 'rpc', []],
+  ])('%s of a host in group %s that does not run explains %j', async (container, group, silenced) => {
+    const source = { alertname: 'ContainerDown', container };
+    expect(await silencedBy(source, group, [...silent, 'NodeMetricsGone'])).toEqual(silenced);
+  });
+
+  test('a host without node_exporter explains its other exporters, and not what clients get', async () => {
+    const names = ['GatewayDown', 'NobodyServes', 'BudgetBurnsFast', 'DatabaseDown', 'DatabaseExporterGone'];
+    const source = { alertname: 'HostGone' };
+    expect(await silencedBy(source, 'gateway', names)).toEqual(['DatabaseExporterGone']);
+  });
+});
