@@ -293,6 +293,16 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     await nothingFires();
   });
 
+  test('a gateway gives no figures of its clients', async () => {
+    await gateway.kill();
+    gateway = await startGateway(await contextOf(), (text) => text.replace(/^.*lua\.figures.*\n/m, ''));
+    await fires('GatewayFiguresGone gw-1');
+    expect(await monitor.firing()).not.toContain('GatewayDown gw-1');
+    await gateway.kill();
+    gateway = await startGateway(await contextOf());
+    await nothingFires();
+  });
+
   // Last: nothing starts it again.
   test('blackbox_exporter does not run', async () => {
     await monitor.stopProber();

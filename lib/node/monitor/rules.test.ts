@@ -66,6 +66,13 @@ const cases: readonly (readonly [
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
   ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
+  [
+    'GatewayFiguresGone',
+    {
+      [`up{job="gateway",${onGateway}}`]: '1x280',
+      [`up{job="gateway_clients",${onGateway}}`]: fault(1, 0),
+    },
+  ],
   ['NobodyServes', { [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: fault(1, 0) }],
   [
     // One for heavy methods serves.
@@ -434,7 +441,8 @@ test('a host without node_exporter silences no alert on what another program mea
   };
   const byHost = inhibit_rules.find(({ source_matchers }) => source_matchers[0] === 'alertname="HostGone"');
   const spared = byHost?.target_matchers.map((matcher) => /^alertname!~"(.*)"$/.exec(matcher)?.[1]) ?? [];
-  const others = /\b(haproxy|rpc_node_gateway|probe|pg|jsonrpc|alertmanager|prometheus)_|up\{job="(gateway|probe|alertmanager)/;
+  const others =
+    /\b(haproxy|rpc_node_gateway|probe|pg|jsonrpc|alertmanager|prometheus)_|up\{job="(gateway|probe|alertmanager)/;
   const ofOthers = rules.filter(({ expr }) => others.test(expr)).map(({ alert }) => alert);
   expect(ofOthers.length).toBeGreaterThan(15);
   expect(ofOthers.filter((alert) => !new RegExp(`^(${spared.join('|')})$`).test(alert))).toEqual([]);
