@@ -122,7 +122,8 @@ local function behind_value(body, at)
   end
 end
 
--- One call and the place behind it; nil where it is none. Its first parameter is known where that is a text without escapes.
+-- One call and the place behind it; nil where it is none. Its first parameter is known where that is a whole number, or a text without
+-- escapes.
 local function read_call(body, at)
   if byte(body, at) ~= open_object then return nil end
   local call = { method = "", id = "null" }
@@ -140,7 +141,7 @@ local function read_call(body, at)
     elseif name == "id" then
       call.id = sub(body, value, after - 1)
     elseif name == "params" then
-      call.first = match(body, '^%[[ \t\r\n]*"(%w+)"', value)
+      call.first = match(body, '^%[[ \t\r\n]*"(%w*)"', value) or match(body, "^%[[ \t\r\n]*(%d+)[ \t\r\n]*[],]", value)
     end
     place = behind_blanks(body, after)
     local sign = byte(body, place)

@@ -15,6 +15,15 @@ limit=$3
 certificates=$4
 command -v curl >/dev/null || { echo connected; exit; }
 
+# Docker pulls through its own proxy, if it has one, and knows nothing of the session's. A stopped engine is not asked: that would start it.
+proxies=
+if systemctl is-active --quiet docker.service; then
+  proxies=$(docker info --format '{{.HTTPProxy}} {{.HTTPSProxy}} {{.NoProxy}}' 2>/dev/null)
+fi
+case $url in https:*) proxy=$(printf %s "$proxies" | cut -d ' ' -f 2) ;; *) proxy=${proxies%% *} ;; esac
+direct=$(printf %s "$proxies" | cut -d ' ' -f 3)
+[ -n "$proxy" ] || direct='*'
+
 # A word of a configuration file of curl.
 word() { printf '"%s"' "$(printf %s "$1" | sed 's/[\\"]/\\&/g')"; }
 
@@ -28,7 +37,7 @@ get() {
   {
     printf 'url = '; word "$asked"; echo
     [ -z "$token" ] || { printf 'header = '; word "Authorization: Bearer $token"; echo; }
-  } | curl --disable --noproxy '*' --silent --show-error --location --globoff --max-time "$limit" --max-filesize "$longest" \
+  } | curl --disable --proxy "$proxy" --noproxy "$direct" --silent --show-error --location --globoff --max-time "$limit" --max-filesize "$longest" \
     --header "Accept: $accept" --proto =http,https --config - "$@"
 }
 

@@ -12,6 +12,8 @@ set -u
 # shellcheck source=/dev/null
 . "$1"
 mkdir -p "$STATE" || exit 1
+# Of an earlier version, with the address.
+rm -f "$STATE/request"
 host=$(uname -n)
 failed=0
 

@@ -26,7 +26,7 @@ ask() {
   {
     printf '%s\n' "$f_asked" | sed 's/[\\"]/\\&/g; s/.*/url = "&"/'
     printf '%s\n' "${SIGNING:-}"
-  } | curl --disable --silent --show-error --globoff --connect-timeout 30 "$@" --config -
+  } | curl --disable --noproxy '*' --silent --show-error --globoff --connect-timeout 30 "$@" --config -
 }
 # Prints one header of the last answer, because redirects come before it.
 header() { tr -d '\r' | awk -v name="$1:" 'toupper($1) ~ /^HTTP\// { v = "" } tolower($1) == name { sub(/^[^:]*: */, ""); v = $0 } END { print v }'; }

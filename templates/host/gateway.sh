@@ -32,7 +32,7 @@ case ${1-} in
       grep -xF -e "rpc_http/$2" -e "rpc_heavy/$2" -e "rpc_websocket/$2" |
       while read -r server; do command_of_haproxy "shutdown sessions server $server"; done
     ;;
-  fleet) exec curl --silent --show-error --fail --max-time 3 "http://127.0.0.1:${2:?port}/fleet" ;;
+  fleet) exec curl --noproxy '*' --silent --show-error --fail --max-time 3 "http://127.0.0.1:${2:?port}/fleet" ;;
   *)
     sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
     exit 2

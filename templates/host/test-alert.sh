@@ -8,7 +8,7 @@ wanted=$3
 
 # Notifications that were tried, less those that failed.
 taken() {
-  curl -sS -m 10 "$api/metrics" | awk '
+  curl --noproxy '*' -sS -m 10 "$api/metrics" | awk '
     /^alertmanager_notification_requests_total/ { sum += $2 }
     /^alertmanager_notification_requests_failed_total/ { sum -= $2 }
     END { print sum + 0 }'
@@ -16,7 +16,7 @@ taken() {
 
 ready=''
 for _ in $(seq 20); do
-  if curl -sS -f -m 10 "$api/-/ready" >/dev/null 2>&1; then ready=1; break; fi
+  if curl --noproxy '*' -sS -f -m 10 "$api/-/ready" >/dev/null 2>&1; then ready=1; break; fi
   sleep 1
 done
 if [ -z "$ready" ]; then echo 'Alertmanager does not answer' >&2; exit 1; fi
@@ -25,7 +25,7 @@ before=$(taken)
 started=$(date '+%Y-%m-%d %H:%M:%S')
 end=$(date -u -d '+1 minute' +%Y-%m-%dT%H:%M:%SZ)
 # Its labels are new each time: Alertmanager does not repeat what was sent before.
-curl -sS -f -m 10 -H 'Content-Type: application/json' "$api/api/v2/alerts" -o /dev/null -d '[{
+curl --noproxy '*' -sS -f -m 10 -H 'Content-Type: application/json' "$api/api/v2/alerts" -o /dev/null -d '[{
   "labels": {"alertname": "TestAlert", "receiver": "'"$receiver"'", "severity": "warning", "instance": "'"$(uname -n)"'", "test": "'"$(date +%s%N)"'"},
   "annotations": {"summary": "A test: alerts of this deployment reach '"$receiver"'", "description": "Nothing has to be done."},
   "endsAt": "'"$end"'"}]' || exit 1

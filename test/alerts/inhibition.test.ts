@@ -56,7 +56,8 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     ['json-rpc', 'database', []],
     ['state-db', 'database', ['DatabaseDown', 'StateDatabaseSilent']],
     ['sync', 'database', ['ChainBehind', 'ChainStale', 'NodeMetricsGone']],
-    ['prover', 'database', []],
+    ['prover', 'database', ['ChainBehind', 'ChainStale']],
+    ['prover', 'rpc', []],
     ['pool-db', 'rpc', []],
   ])('%s of a host in group %s that does not run explains %j', async (container, group, silenced) => {
     const source = { alertname: 'ContainerDown', container };

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
@@ -763,6 +764,10 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       const secured = { host: '127.0.0.1', servername: 'rpc.example', ca: trusts };
       for (const port of [ports.http, ports.websocket])
         expect(await answerToHttp2(connectByTls({ ...secured, port }))).toBe('HTTP/1.1');
+      const offer = connectByTls({ ...secured, port: ports.http, ALPNProtocols: ['h2', 'http/1.1'] });
+      await once(offer, 'secureConnect');
+      expect(offer.alpnProtocol).toBe('http/1.1');
+      offer.destroy();
       const offered = (...options: string[]) =>
         spawnSync('openssl', ['s_client', '-connect', `127.0.0.1:${ports.http}`, ...options], { input: '' })
           .status;

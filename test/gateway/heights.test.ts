@@ -201,6 +201,12 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('heights', () => {
     ['a number', block('0x3ea')],
     ['latest, judged by Lua', block('latest', 'a')],
     ['a number, judged by Lua', block('0x3ea', 'a')],
+    // The node takes these, too.
+    ['no name', block('')],
+    ['no name, judged by Lua', block('', 'a')],
+    ['a decimal number', block('1002')],
+    ['a decimal number without quotes', { ...block(''), params: [1002, false] }],
+    ['a decimal number without quotes, judged by Lua', { ...block('', 'a'), params: [1002, false] }],
   ])('a client does not go back behind a block that it was shown: %s', async (_, body) => {
     const own = named(await ownHost());
     own.height = 1002;

@@ -152,6 +152,7 @@ function resultOf(
   // As zkevm-node does (GetBlockByNumber of jsonrpc/endpoints_eth.go).
   const numbers = new Map<unknown, number>([
     ['latest', host.height],
+    ['', host.height],
     ['pending', host.height + 1],
   ]);
   const height = numbers.get(which) ?? Number(which);

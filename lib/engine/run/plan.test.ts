@@ -112,7 +112,7 @@ test('an unmet expectation that an earlier change may meet is checked again in i
     'file /c: pending',
     'container: pending (is restarted after file /c)',
     'port: unknown (is checked again after container node; now: nobody listens)',
-    'waits: unknown (is checked again after port; now: nobody listens)',
+    'waits: unknown (is checked again after container; now: nobody listens)',
     'memory: failed (nobody listens)',
   ]);
   expect(await outcomes(file(ok), container, port, waits)).toEqual([

@@ -80,7 +80,7 @@ export function plannedTasks(taskRuns: readonly TaskRun[]): Planned[] {
     if (followed.outcome === 'pending' || followed.outcome === 'unknown') {
       for (const what of taskRun.resource.changes?.(followed.differences) ?? [])
         moved.set(what, moved.get(what) || followed.outcome === 'pending');
-      earlier = taskRun.task.resource;
+      if (!taskRun.resource.expects) earlier = taskRun.task.resource;
     }
     return followed;
   });

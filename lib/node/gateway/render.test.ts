@@ -92,8 +92,8 @@ test('challenges of ACME arrive at port 80, and go to certbot here or on another
   expect(await lines([], /:80\b|8402|acme/)).toEqual([]);
   const tls = { acme: { email: 'a@b.example' }, names: ['b.example'] };
   expect(await lines([[['vars', 'gateway'], { tls }]], /bind.*:(80|8123)\b|:80$|8402|retries 4/)).toEqual([
-    'bind *:8123 ssl crt /etc/rpc-node/gateway/acme.pem',
-    'bind :::8123 v6only ssl crt /etc/rpc-node/gateway/acme.pem',
+    'bind *:8123 ssl crt /etc/rpc-node/gateway/acme.pem alpn http/1.1',
+    'bind :::8123 v6only ssl crt /etc/rpc-node/gateway/acme.pem alpn http/1.1',
     'bind *:80',
     'bind :::80 v6only',
     'retries 4',

@@ -152,7 +152,10 @@ function valuesOf({ host, vars, hosts }: RenderContext): Readonly<Record<string,
     metrics: String(gateway.metrics),
     // A given certificate is tried with the other files, in a folder beside their own. certbot's
     // is only in place.
-    tls: tls ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))}` : '',
+    // Since 2.8 HAProxy would offer HTTP/2.
+    tls: tls
+      ? ` ssl crt ${isAcme ? certificateFile(tls) : basename(certificateFile(tls))} alpn http/1.1`
+      : '',
     // Two years, as browsers' lists want it.
     hsts: tls ? '    http-after-response set-header strict-transport-security max-age=63072000' : '',
     acme: isChallengedByHttp(tls) ? filledTemplate('gateway/acme.cfg', challenges) : '',

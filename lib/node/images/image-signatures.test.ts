@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { standInFor } from '../../engine/host/testing/local-connection.ts';
 import { describeVerdict, drift } from '../../engine/resource/resource.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { startPrivateRegistry } from '../testing/private-registry.ts';
@@ -8,6 +11,7 @@ import { publicKey } from '../variables/value-types.ts';
 import type { Variables } from '../variables/variables.ts';
 import { imagesAreSigned } from './image-signatures.ts';
 
+const script = new URL('../../../templates/host/ask-registry.sh', import.meta.url).pathname;
 const digest = `sha256:${'0'.repeat(64)}`;
 
 test.each([
@@ -26,7 +30,6 @@ test.each([
 });
 
 test('a registry is asked for signatures with the certificates of the engine', async () => {
-  const script = new URL('../../../templates/host/ask-registry.sh', import.meta.url).pathname;
   const { url, certificates } = await startPrivateRegistry();
   const asked = (folder: string) =>
     promisify(execFile)('sh', ['-c', `echo ${url} | sh ${script} any/any 1000 5 ${folder}`]);
@@ -39,6 +42,26 @@ test('a registry is asked for signatures with the certificates of the engine', a
     [/ask-registry .* \/etc\/docker\/certs\.d\/r\.example:5000$/s, 'HTTP/1.1 404 Not Found\n\n'],
   ]);
   expect(await resource?.check(host)).toEqual(drift(`r.example:5000 has no signature of ${digest}`));
+});
+
+test('a registry is asked for signatures by the proxy of the engine, but where that leaves it out', async () => {
+  const asked: (string | undefined)[] = [];
+  const proxy = createServer(({ url }, response) => {
+    asked.push(url);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void proxy.close());
+  const own = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  standInFor('systemctl', '[ "$*" = "is-active --quiet docker.service" ]');
+  standInFor('docker', `echo '${own} http://127.0.0.1:9 .corp.example,10.0.0.0/8'`);
+  const ask = async (url: string) =>
+    (await promisify(execFile)('sh', ['-c', `echo ${url} | sh ${script} any/any 1000 5 /nowhere`])).stdout;
+  expect(await ask('http://r.example/v2/x')).toMatch(/^HTTP\/1.1 200 OK\r\n.*\{\}$/s);
+  await expect(ask('http://r.corp.example/v2/x')).rejects.toMatchObject({
+    stderr: expect.stringContaining('Could not resolve host: r.corp.example'),
+  });
+  expect(new Set(asked)).toEqual(new Set(['http://r.example/v2/x']));
 });
 
 test('what is no public key says what to copy', () => {

@@ -27,9 +27,10 @@ function probed(hosts: readonly InventoryHost<Variables>[]): Target[] {
 function exportersOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
   return hosts.flatMap((host) => {
     const { connection, groups, vars, name: instance } = host;
+    const group = groups.includes('database') ? 'database' : (groups[0] ?? '');
     const target = (job: Job, port: number) => {
       const address = connection.address.includes(':') ? `[${connection.address}]` : connection.address;
-      return { job, address: `${address}:${port}`, instance, group: groups[0] ?? '' };
+      return { job, address: `${address}:${port}`, instance, group };
     };
     const own = [
       target('host', monitoringPorts.host),

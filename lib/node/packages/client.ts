@@ -52,16 +52,17 @@ export function clientOfRepository(context: Context<Variables>): Resource[] {
  * the same suite with different keys apt accepts neither, and ends with everything it is asked.
  */
 async function isFromOthers(host: Reader, suite: string): Promise<boolean> {
-  const [text, there, candidates, fetched] = await Promise.all([
-    host.read(repositoryFile),
-    host.package(client),
+  const [text, there] = await Promise.all([host.read(repositoryFile), host.package(client)]);
+  const [, uri = '', ownSuite = ''] = /^URIs: (.*)\nSuites: (.*)$/m.exec(text?.toString() ?? '') ?? [];
+  if (text?.toString() === repository(uri, ownSuite)) return false;
+  if (there.installed) return true;
+  // apt takes a second for these.
+  const [candidates, fetched] = await Promise.all([
     candidateVersions(host, [client]),
     // Also of a source whose lists were never fetched. It only prints.
     host.$`apt-get --print-uris update`,
   ]);
-  const [, uri = '', ownSuite = ''] = /^URIs: (.*)\nSuites: (.*)$/m.exec(text?.toString() ?? '') ?? [];
-  if (text?.toString() === repository(uri, ownSuite)) return false;
-  return there.installed || candidates.has(client) || fetched.stdout.includes(`/dists/${suite}/`);
+  return candidates.has(client) || fetched.stdout.includes(`/dists/${suite}/`);
 }
 
 /**

@@ -11,12 +11,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import role from '../../../roles/disk-alert.ts';
 import { parseBlockDevices } from '../../engine/host/facts/block-devices.ts';
 import { parseMounts } from '../../engine/host/facts/mounts.ts';
+import type { Reader } from '../../engine/host/host.ts';
 import { onFullDisk } from '../../engine/host/testing/full-disk.ts';
 import { fakeHost } from '../../engine/resource/testing/fake-host.ts';
 import { contextOf } from '../testing/role-context.ts';
 import { watchedFolders } from '../variables/data-folders.ts';
 import { mountOf } from './beneath.ts';
-import { diskAlertSettings } from './disk-alert.ts';
+import { diskAlertFault, diskAlertSettings } from './disk-alert.ts';
 
 const script = fileURLToPath(new URL('../../../templates/host/disk-alert.sh', import.meta.url));
 
@@ -248,4 +249,24 @@ test('the address of the webhook is shown nowhere', () => {
   expect(holdsSecrets).toBe(true);
   expect(text).toContain('T0K3N');
   expect(mask(text)).not.toContain('T0K3N');
+});
+
+test.each([
+  [
+    [
+      'the message on / could not be posted; it is tried again next time',
+      'h: /data is 90% full (alert from 85%)',
+    ],
+    'the message on / could not be posted; it is tried again next time',
+  ],
+  [['sh: 3: cannot open /etc/rpc-node/disk-alert.conf'], 'sh: 3: cannot open /etc/rpc-node/disk-alert.conf'],
+  [[], 'its journal is empty'],
+])('a look at the disks that failed is told by its own words: %j', async (lines, words) => {
+  const host = fakeHost([[/^journalctl /, lines.map((line) => `${line}\n`).join('')]]);
+  expect(
+    await diskAlertFault({ ...host, unit: async () => ({ active: 'failed' }) } as unknown as Reader),
+  ).toBe(words);
+  expect(
+    await diskAlertFault({ ...host, unit: async () => ({ active: 'inactive' }) } as unknown as Reader),
+  ).toBe(undefined);
 });

@@ -40,5 +40,8 @@ export async function diskAlertFault(host: Reader): Promise<string | undefined> 
   const said = await host.$({
     timeoutSeconds: 15,
   })`journalctl --unit=${diskAlertUnit} --output=cat --lines=20 --no-pager _TRANSPORT=stdout`;
-  return said.lines().at(-1) ?? 'its journal is empty';
+  const lines = said.lines();
+  // Another disk may have been reported since.
+  const failure = lines.findLast((line) => /^(cannot read the use|the message on) /.test(line));
+  return failure ?? lines.at(-1) ?? 'its journal is empty';
 }
