@@ -43,7 +43,7 @@ sql() { docker exec -i state-db psql -XAtq -v ON_ERROR_STOP=1 -U "$DATABASE_USER
 # Ends what a killed run left in the server: a copy that nobody reads, and the session that keeps log for it.
 end_sessions() {
   [ "$SOURCE" = server ] || return 0
-  sql -c "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = '$name' and pid <> pg_backend_pid()" >/dev/null
+  sql -c "select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = '$name' and pid <> pg_backend_pid()" >/dev/null
 }
 end() {
   trap - EXIT TERM INT

@@ -85,7 +85,7 @@ done
 for slot in $(sql -c "select slot_name from pg_replication_slots where slot_name ^@ 'rpc_node_replica_'
     and (wal_status = 'lost' or slot_name <> all(string_to_array('$slots', ' ')))"); do
   # A replica that was removed is not let in again.
-  sql -c "select pg_terminate_backend(active_pid, 10000) from pg_replication_slots where slot_name = '$slot' and active_pid is not null" >/dev/null
+  sql -c "select pg_terminate_backend(active_pid, 60000) from pg_replication_slots where slot_name = '$slot' and active_pid is not null" >/dev/null
   sql -c "select pg_drop_replication_slot('$slot')"
 done
 for slot in $slots; do

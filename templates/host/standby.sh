@@ -38,6 +38,6 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   sleep 0.5
 done
 for slot in $(kept); do
-  sql -c "select pg_terminate_backend(active_pid, 10000) from pg_replication_slots where slot_name = '$slot' and active_pid is not null" >/dev/null
+  sql -c "select pg_terminate_backend(active_pid, 60000) from pg_replication_slots where slot_name = '$slot' and active_pid is not null" >/dev/null
   sql -c "select pg_drop_replication_slot('$slot')" >/dev/null
 done

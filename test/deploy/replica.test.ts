@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blockNumber, onHost, rpc, started, stateSql } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook } from './playbook.ts';
@@ -55,6 +55,9 @@ beforeAll(async () => {
     'vars.backup': { most_kept: '96MB' },
   });
 });
+
+// Also after a failure: the next files deploy to all servers.
+afterAll(() => onHost('rpc-2', withoutDisk));
 
 test('a replica is added while the database server runs on', async () => {
   const before = await started('db-1');
@@ -158,5 +161,4 @@ test('a replica is removed by a deploy: the RPC server is back, and nothing of i
   expect(await onHost('rpc-1', 'grep -c dbReadOnly /opt/rpc-node/prover.config.json || :')).toBe('0');
   const check = await runPlaybook('deploy', '--inventory', inventory, '--check');
   expect(check.exitCode, check.output).toBe(0);
-  await onHost('rpc-2', withoutDisk);
 });

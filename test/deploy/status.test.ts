@@ -63,6 +63,7 @@ afterAll(async () => {
   await sequencer('release');
   await sequencer('fork?from=0');
   await layer1('start');
+  await layer1('fail?status=0');
   await layer1('fork?from=0');
 });
 
