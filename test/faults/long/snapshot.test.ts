@@ -135,10 +135,18 @@ describe('a download goes wrong', () => {
   test('a disk that fills up during the download: named, the next run goes on with what was downloaded', async () => {
     const run = await start({ behaviour: { rate: 500_000 } });
     await running('rpc-playbooks-download-testnet_prover_db.sql.tar.gz-*');
-    // With the reserve of root, who downloads.
-    await onHost('db-1', `fallocate -l $(( $(stat -f -c '%f * %S' /data) - 1000000 )) /data/filler`);
+    // But for 1 MB, also of the reserve of root, who downloads.
+    await onHost(
+      'db-1',
+      `mkdir /data/filler; n=0
+      for size in 4G 512M 64M 8M 1M; do
+        while fallocate -l $size /data/filler/$n 2>/dev/null; do n=$((n + 1)); done
+        rm -f /data/filler/$n
+      done
+      rm /data/filler/$((n - 1))`,
+    );
     await refused(await run.ended, /there is no room in|not enough room/);
-    await onHost('db-1', 'rm /data/filler');
+    await onHost('db-1', 'rm -r /data/filler');
     await succeeds();
   });
 
