@@ -46,7 +46,7 @@ export async function cleanUp(): Promise<void> {
 export async function emptied(): Promise<void> {
   await onHost(
     'db-1',
-    `rm -f /data/filler
+    `rm -rf /data/filler
      systemctl stop 'rpc-playbooks-download-*' rpc-node-restore 2>/dev/null || true
      systemctl unset-environment STANDIN_RESTORE_SKIPS_HASH_DB
      docker rm -f sync prover pool-db rpc-node-restore >/dev/null 2>&1 || true

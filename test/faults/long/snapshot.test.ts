@@ -141,7 +141,7 @@ describe('a download goes wrong', () => {
       `mkdir /data/filler; n=0
       for size in 4G 512M 64M 8M 1M; do
         while fallocate -l $size /data/filler/$n 2>/dev/null; do n=$((n + 1)); done
-        rm -f /data/filler/$n
+        rm -rf /data/filler/$n
       done
       rm /data/filler/$((n - 1))`,
     );
@@ -215,7 +215,7 @@ describe('a restore goes wrong: nothing starts on what is half restored', () => 
       .not.toBe('0');
     await onHost('db-1', fault);
     const ended = await run.ended;
-    await onHost('db-1', 'rm -f /data/filler');
+    await onHost('db-1', 'rm -rf /data/filler');
     await refused(ended, words);
     await succeeds();
   });
