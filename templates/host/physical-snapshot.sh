@@ -114,8 +114,8 @@ cut_snapshot() {
 }
 
 # Takes from a tar stream what a server has of itself (https://www.postgresql.org/docs/15/storage-file-layout.html), without large files. Files that
-# say whom the server follows and who may connect stay out: a new server gets its own. Files of others stay out, too. GNU tar has --delete,
-# but may run for ever where the stream breaks off.
+# say whom the server follows and who may connect stay out: a new server gets its own. Only the files of a server are named, so nothing else
+# comes along. GNU tar has --delete, but may run for ever where the stream breaks off.
 select_files() {
   bsdtar -cf - --format=gnutar --exclude '^pg_hba.conf' --exclude '^pg_ident.conf' --exclude-from "$part/left-out" \
     --include '^base' --include '^global' --include '^pg_*' --include '^PG_VERSION' --include '^postgresql.conf' --include '^backup_label' \

@@ -46,8 +46,8 @@ sql() {
 # The first error of psql in a file.
 sql_error() { sed -n 's/.*ERROR: *//p' "$1" | head -n 1; }
 
-# The first error of pg_restore in a file; the words in $2 where there is none. That a worker process died is reported by the others too, at
-# times before the worker itself could report why.
+# Prints the first error of pg_restore in the file $1; without one, the words in $2. pg_restore may report that a worker process died before
+# the worker reports why: that line counts only where there is no other.
 pg_restore_error() {
   sed -n 's/^pg_restore: error: *//p' "$1" |
     awk -v none="${2:-it reported no error}" \

@@ -38,8 +38,9 @@ is_of_timeline() {
   return 1
 }
 
-# Ends a recovery to $time, in seconds $until, that PostgreSQL would never end: it needs a commit from after the time, and each arrives after it was
-# made. A minute is left for clocks that differ. Arguments: when the newest log arrived, in seconds since 1970, 0 where there is none; where it is
+# Refuses a recovery to $time ($until, in seconds since 1970) without log from after it: PostgreSQL needs a commit from after the time. Log
+# arrives after it was written; a minute is left for clocks that differ. Arguments: when the newest log arrived, in seconds since 1970, or 0
+# without any log; where the log is
 # shellcheck disable=SC2154 # the scripts that use it set time and until
 need_later_log() {
   [ "$time" = latest ] || [ "$1" -eq 0 ] || [ "$until" -lt $(($1 + 60)) ] ||

@@ -9,9 +9,9 @@ import { type HostCount, refuseMiscounts, type Serial, type Turns } from './roll
  * commas: it has those that the inventory has, and is left out without any.
  *
  * `serial`: how many of the hosts with something to change do so at a time; a failure in the first
- * of several batches ends the run. `maxFail`: more failed and unreachable hosts of the play end the run;
- * default: any number may fail. With `turns`, both hold only for hosts whose clients notice the
- * changes, while some host has clients. In an inventory without the group at which turns are
+ * of several batches ends the run. `maxFail`: more failed and unreachable hosts of the play end the
+ * run; default: any number may fail. With `turns`, both hold only for hosts whose clients notice
+ * the changes, while some host has clients. In an inventory without the group at which turns are
  * taken, both hold for the hosts that `aloneWithout` names. A host that takes turns does a role
  * that its play before has, too, in its turn only.
  */

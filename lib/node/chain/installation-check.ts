@@ -49,9 +49,9 @@ export function givesBlockNumber(url: string, attempts: Attempts): Work {
 
 /**
  * The newest block has to grow. One check cannot see growth, but a block of the last minute proves
- * it. Where the newest one is older, as while the node catches up from its snapshot, a run waits for
- * the next one, which is the proof, and check mode warns. No block can come while the trusted sequencer is away: that is a
- * warning.
+ * it. Where the newest one is older, as while the node catches up from its snapshot, a run waits
+ * for the next one, which is the proof, and check mode warns. No block can come while the trusted
+ * sequencer is away: that is a warning.
  *
  * @param url of json-rpc on the host
  * @param sequencer URL of the trusted sequencer

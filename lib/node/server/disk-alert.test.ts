@@ -261,12 +261,15 @@ test.each([
   ],
   [['sh: 3: cannot open /etc/rpc-node/disk-alert.conf'], 'sh: 3: cannot open /etc/rpc-node/disk-alert.conf'],
   [[], 'its journal is empty'],
-])('a look at the disks that failed is told by its own words: %j', async (lines, words) => {
-  const host = fakeHost([[/^journalctl /, lines.map((line) => `${line}\n`).join('')]]);
-  expect(
-    await diskAlertFault({ ...host, unit: async () => ({ active: 'failed' }) } as unknown as Reader),
-  ).toBe(words);
-  expect(
-    await diskAlertFault({ ...host, unit: async () => ({ active: 'inactive' }) } as unknown as Reader),
-  ).toBe(undefined);
-});
+])(
+  'the reason why the last check of the disks failed is its last words about a failure: %j',
+  async (lines, words) => {
+    const host = fakeHost([[/^journalctl /, lines.map((line) => `${line}\n`).join('')]]);
+    expect(
+      await diskAlertFault({ ...host, unit: async () => ({ active: 'failed' }) } as unknown as Reader),
+    ).toBe(words);
+    expect(
+      await diskAlertFault({ ...host, unit: async () => ({ active: 'inactive' }) } as unknown as Reader),
+    ).toBe(undefined);
+  },
+);
