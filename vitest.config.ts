@@ -84,6 +84,8 @@ const programs = [
   'lib/engine/secret/command-output.test.ts',
   'lib/node/chain/{listeners,reachable,web-socket}.test.ts',
   'lib/node/chain/synchronizers.test.ts',
+  'lib/node/encryption/new-authority.test.ts',
+  'lib/node/inventory/encryption.test.ts',
   'lib/node/monitor/rules.test.ts',
   'lib/node/snapshot/restore-tool.test.ts',
 ];

@@ -156,11 +156,7 @@ test('SQL: literals and identifiers keep their values', () => {
     fc.property(nasty, nasty, (u, p) => {
       let text: string;
       try {
-        text = renderTemplate(
-          template,
-          { u, p: new Secret(`secret.${p}`) },
-          { file: 't', format: 'sql' },
-        ).text;
+        text = renderTemplate(template, { u, p }, { file: 't', format: 'sql' }).text;
       } catch {
         expect(/[\0\uE000\uE001]|\p{Surrogate}/u.test(u + p)).toBe(true);
         return;
@@ -168,7 +164,7 @@ test('SQL: literals and identifiers keep their values', () => {
       const values = tokenizeSql(text).filter(({ kind }) => kind === 'identifier' || kind === 'literal');
       expect(values).toEqual([
         { kind: 'identifier', value: u },
-        { kind: 'literal', value: `secret.${p}` },
+        { kind: 'literal', value: p },
       ]);
     }),
     { numRuns: 500 },
