@@ -292,6 +292,9 @@ const cases: readonly (readonly [
     {
       [`up{job="host",${on}}`]: '1x280',
       [`node_textfile_mtime_seconds{${on},file="/t/rpc_node.prom"}`]: '0+15x40 600+0x80 1800+15x160',
+      // What its script has measured is as old.
+      [`rpc_node_firewall_checked_seconds{${on}}`]: '0+15x40 600+0x80 1800+15x160',
+      [`rpc_node_block_made_seconds{${on},source="sequencer"}`]: '0+15x40 600+0x80 1800+15x160',
     },
   ],
   [
@@ -307,6 +310,10 @@ const cases: readonly (readonly [
     {
       [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]:
         '0+15x40 600+0x160 3015+15x160',
+      [`rpc_node_backup_newest_seconds{${onBackup}}`]: '0+15x40 600+0x160 3015+15x160',
+      [`rpc_node_backup_oldest_allowed_seconds{${onBackup}}`]: '900x360',
+      [`rpc_node_backup_copied_base_seconds{${onBackup}}`]: '0+15x40 600+0x160 3015+15x160',
+      [`rpc_node_backup_copied_since_seconds{${onBackup}}`]: '0x360',
     },
     // Ten minutes without news, and ten more.
     [9, 35, 65],
