@@ -8,3 +8,7 @@ export const seed = Number(process.env.FAULTS_SEED ?? 20240501);
  * Whether each fault is injected in every form (npm run faults), or once of each kind (npm test).
  */
 export const inEveryForm = process.env.FAULTS === 'all';
+
+/** All forms of a fault (npm run test:long), or the first ones of them (npm test). */
+export const formsOf = <T>(all: readonly T[], first = 1): readonly T[] =>
+  inEveryForm ? all : all.slice(0, first);

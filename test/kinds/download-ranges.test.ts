@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { downloadScript } from '../../lib/engine/resource/download/download-script.ts';
+import { formsOf } from '../faults/seed.ts';
 import { installMissing } from '../install-missing.ts';
 import { contentOf, startFaultyFileServer } from './faulty-file-server.ts';
 
@@ -169,7 +170,7 @@ test('a killed download continues where it was, at any length of the partial fil
   expect(server.sent('/killed') - first).toBeLessThan(content.length - first / 4);
 });
 
-test.each([1, connections])(
+test.each(formsOf([connections, 1]))(
   'a partial file is kept if the server does not show its version, by %i connections',
   async (count) => {
     const address = `/untold-${count}`;
@@ -286,7 +287,7 @@ test('a server without ranges that closes the connection is asked for the whole 
   expectWhole();
 });
 
-test.each([1, connections])(
+test.each(formsOf([connections, 1]))(
   'a server without ranges that always closes the connection is given up by %i connections',
   async (count) => {
     server.serve('/never', { content, withoutRanges: true, breaking: { times: 1e9, how: 'reset' } });
@@ -318,7 +319,7 @@ test('a file that changed on the server is fetched from its beginning', async ()
   expect(server.sent('/changed') - first).toBeLessThan(1.5 * content.length);
 });
 
-test.each([404, 401, 403, 410])('%i is reported at once', async (status) => {
+test.each(formsOf([404, 401, 403, 410]))('%i is reported at once', async (status) => {
   server.serve(`/${status}`, { content, failing: { status, times: 1e9 } });
   const { code, words } = await run(`/${status}`);
   expect(code).toBe(1);
@@ -332,7 +333,7 @@ test('an address that looks like a reply of a server is not one', async () => {
   expectWhole();
 });
 
-test.each([408, 429, 500, 503])('after %i it is requested again', async (status) => {
+test.each(formsOf([429, 408, 500, 503]))('after %i it is requested again', async (status) => {
   server.serve(`/then-${status}`, { content, failing: { status, times: 3 } });
   expect((await run(`/then-${status}`)).code).toBe(0);
   expectWhole();
@@ -341,16 +342,19 @@ test.each([408, 429, 500, 503])('after %i it is requested again', async (status)
 const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
 const longAgo = new Date(0).toUTCString();
 test.each(
-  [1, connections].flatMap((count) =>
-    [
-      ['17', '17'],
-      ['1', '2'],
-      ['86400', '300'],
-      ['99999999999999999999', '300'],
-      [inAnHour, '300'],
-      [longAgo, '2'],
-      ['a[$(touch ran)]', '2'],
-    ].map(([header = '', pause = '']): [number, string, string] => [count, header, pause]),
+  formsOf([connections, 1]).flatMap((count) =>
+    formsOf(
+      [
+        ['a[$(touch ran)]', '2'],
+        [inAnHour, '300'],
+        [longAgo, '2'],
+        ['17', '17'],
+        ['1', '2'],
+        ['86400', '300'],
+        ['99999999999999999999', '300'],
+      ],
+      3,
+    ).map(([header = '', pause = '']): [number, string, string] => [count, header, pause]),
   ),
 )(
   'by %i connections: a busy server that answers Retry-After: %s is not contacted for %s s',
@@ -462,7 +466,7 @@ test('the holes of a partial file need space, too', async () => {
   expect((await run('/room', { env })).code).toBe(0);
 });
 
-test.each([1, connections])(
+test.each(formsOf([connections, 1]))(
   'a disk that becomes full is reported at once, by %i connections',
   async (count) => {
     server.serve('/full', { content });
@@ -482,7 +486,7 @@ test.each([1, connections])(
   },
 );
 
-test.each([1, connections])(
+test.each(formsOf([connections, 1]))(
   'an empty file is fetched, or reported as the wrong file, by %i connections',
   async (count) => {
     const nothing = contentOf(0);
@@ -519,7 +523,7 @@ function noting(...programs: readonly string[]) {
   return { env: { PATH: `${bin}:${process.env.PATH}` }, noted: () => readFileSync(notes, 'utf8') };
 }
 
-test.each([1, connections])(
+test.each(formsOf([connections, 1]))(
   'the query of an address is in no argument list, message or readable file, by %i connections',
   async (count) => {
     const address = '/signed?X-Amz-Signature=5ec2e7';
@@ -567,7 +571,7 @@ test('settings and passwords of the user are not read', async () => {
 
 test.each(
   ['/f[1-3]{a,b}', "/it's$(touch%20ran)`id`;x", '/a=b&c;d', '/a?b=c&d'].flatMap((address) =>
-    [1, connections].map((count): [string, number] => [address, count]),
+    formsOf([connections, 1]).map((count): [string, number] => [address, count]),
   ),
 )('%s is one address and not a pattern, by %i connections', async (address, count) => {
   server.serve(address, { content });
@@ -593,10 +597,12 @@ test.each([
   expectWhole();
 });
 
-test.each([
-  [1, connections],
-  [connections, 1],
-])('a file that %i connections started and %i finish is right', async (first, then) => {
+test.each(
+  formsOf([
+    [connections, 1],
+    [1, connections],
+  ]),
+)('a file that %i connections started and %i finish is right', async (first, then) => {
   const address = `/${first}-then-${then}`;
   server.serve(address, { content, etag: '"1"', rate: inSeconds(5) });
   await cutOff(address, content.length / 10, { connections: first });

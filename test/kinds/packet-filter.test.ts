@@ -10,6 +10,7 @@ import {
   packetFilterDifferences,
   restoreLines,
 } from '../../lib/engine/resource/network/packet-filter-rules.ts';
+import { formsOf } from '../faults/seed.ts';
 import { type Namespaces, namespaces } from './namespaces.ts';
 
 // Real packets through the real rules, without Docker engine and lab: a host between namespaces,
@@ -56,7 +57,7 @@ const groups: readonly PortGroup[] = [
 ];
 
 /** The names of the two programs behind `iptables` on Debian. */
-describe.each(['nft', 'legacy'])('iptables-%s', (variant) => {
+describe.each(formsOf(['nft', 'legacy']))('iptables-%s', (variant) => {
   let net: Namespaces;
 
   beforeAll(async () => {
