@@ -5,7 +5,8 @@
 export const seed = Number(process.env.FAULTS_SEED ?? 20240501);
 
 /**
- * Whether each fault is injected in every form (npm run faults), or once of each kind (npm test).
+ * Whether each fault is injected in every form (npm run faults, npm run test:long), or once of each
+ * kind (npm test).
  */
 export const inEveryForm = process.env.FAULTS === 'all';
 

@@ -287,27 +287,33 @@ const formsOfField = inEveryForm ? 2 : 1;
 
 /**
  * Rounds of the same inventory with injected text in as many fields as possible, each field in
- * several ways.
+ * several ways. Some fields have to agree with each other: they are in different rounds.
  */
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
-  const leftOver: Change[] = [];
   for (const { path: at, text } of [...texts(full), ...added.flat()]) {
     const forms = payloads.flatMap((payload) => [
       payload,
       /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
     ]);
-    const taken: Change[] = [];
-    for (const form of forms)
-      if (taken.length < formsOfField && (await load([[at, form]]))) taken.push([at, form]);
-    for (const [round, change] of taken.entries()) {
-      const others = rounds[round] ?? [];
-      // Some fields have to agree with each other.
-      if (await load([...others, change])) rounds[round] = [...others, change];
-      else leftOver.push(change);
+    let taken = 0;
+    for (const form of forms) {
+      if (taken === formsOfField || !(await load([[at, form]]))) continue;
+      taken += 1;
+      await addTo(rounds, [at, form]);
     }
   }
-  return [...rounds, ...leftOver.map((change) => [change])];
+  return rounds;
+}
+
+/** Adds a change to the first round that it fits in. */
+async function addTo(rounds: Change[][], change: Change): Promise<void> {
+  for (const round of rounds) {
+    if (round.some(([at]) => isSame(at, change[0])) || !(await load([...round, change]))) continue;
+    round.push(change);
+    return;
+  }
+  rounds.push([change]);
 }
 
 /** Of a mount of a whole file system. */

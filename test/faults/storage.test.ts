@@ -40,6 +40,7 @@ import { type Storage, signing, webAddress } from '../../lib/node/variables/s3.t
 import type { Variables } from '../../lib/node/variables/variables.ts';
 import { installMissing } from '../install-missing.ts';
 import { getStorageServer, startStorage } from '../storage-server.ts';
+import { formsOf } from './seed.ts';
 
 // Snapshots in storage: the scripts of hosts, against a real S3 gateway that checks signatures.
 
@@ -337,7 +338,7 @@ describe('A download from a storage goes wrong', () => {
   }
   const expectWhole = () => expect(readFileSync(path()).equals(content)).toBe(true);
 
-  test.each([1, 4])('by %i connections nothing goes wrong: it is whole', async (connections) => {
+  test.each(formsOf([4, 1]))('by %i connections nothing goes wrong: it is whole', async (connections) => {
     expect(await fetching(server.storage(), connections).ended).toEqual({ code: 0, said: '' });
     expectWhole();
   });
@@ -350,7 +351,7 @@ describe('A download from a storage goes wrong', () => {
     for (const secret of ['AKIAROOT', 'root/Secret+1']) expect(notes).not.toContain(secret);
   });
 
-  test.each([1, 4])('killed, by %i connections: the next run goes on', async (connections) => {
+  test.each(formsOf([4, 1]))('killed, by %i connections: the next run goes on', async (connections) => {
     slow(connections === 1 ? 2 * mebibyte : mebibyte / 2);
     const first = fetching(server.storage(), connections);
     // What is there: the whole length is set at the start.

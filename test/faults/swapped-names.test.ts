@@ -20,9 +20,10 @@ import { ok, type Resource } from '../../lib/engine/resource/resource.ts';
 import { makeSteps } from '../../lib/engine/resource/testing/test-host.ts';
 import { thisMachine } from '../../lib/engine/resource/testing/this-machine.ts';
 import { measured } from './measured.ts';
+import { inEveryForm } from './seed.ts';
 
 /** Times that each change is made: `npm run faults` makes more than 2,000 changes of all kinds. */
-const rounds = process.env.FAULTS === 'all' ? 150 : 15;
+const rounds = inEveryForm ? 150 : 15;
 /** No account has it: its processes can do what those of any user can. */
 const attacker = 64_242;
 

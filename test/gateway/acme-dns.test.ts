@@ -117,7 +117,7 @@ function handshake(servername: string, ca: string) {
   });
 }
 
-/** With FAULTS=all alone: certbot takes seconds for each certificate. */
+/** With npm run test:long alone: certbot takes seconds for each certificate. */
 describe.skipIf(!inEveryForm)('certificates by ACME and the DNS', () => {
   beforeAll(async () => {
     installMissing([

@@ -95,7 +95,7 @@ const ask = () => get({ port: ports.http, body: call, trusts: root });
 const serial = async () =>
   (await host.writer.run`openssl x509 -noout -serial -in /etc/rpc-node/gateway/acme.pem`).text();
 
-/** With FAULTS=all alone: certbot takes seconds for each certificate. */
+/** With npm run test:long alone: certbot takes seconds for each certificate. */
 describe.skipIf(!inEveryForm)('certificates by ACME', () => {
   beforeAll(async () => {
     installMissing([

@@ -64,7 +64,7 @@ test('each plugin has a case', () => {
   expect(Object.keys(cases)).toEqual(dnsPlugins);
 });
 
-/** With FAULTS=all alone: the plugins are many packages. */
+/** With npm run test:long alone: the plugins are many packages. */
 describe.skipIf(!inEveryForm)("the real plugins of Debian's certbot read the credentials", () => {
   let folder: string;
   beforeAll(() => {
