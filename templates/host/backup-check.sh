@@ -5,6 +5,7 @@
 # Arguments: folder of the repository, connection to the server, folder of the textfile collector, folder of the results, hours after which
 # a backup is too old, hours after which the drill must have passed again (0: no drill); folder with the notes of the copy in a storage, where
 # there is one (send-backup.sh).
+# The functions of base-backups.sh and timeline.sh are before this text.
 # shellcheck disable=SC2154 # timeline.sh sets timeline, left and segments
 set -u
 umask 022
@@ -32,8 +33,8 @@ size=$(df -B1 --output=size "$folder" | tail -n 1)
 choose_timeline "$folder"
 # No date but the name of the newest backup that is whole. The log is needed from the beginning of the newest one that a recovery can take.
 newest=0 needed_from=0 begin=''
-for info in "$folder"/base/*/backup.info; do
-  grep -qx 'status=DONE' "$info" 2>/dev/null || continue
+for each in $(whole_bases "$folder"); do
+  info=$(info_of "$folder" "$each")
   end=$(date -d "$(word_of "$info" end_time)" +%s) || continue
   [ "$end" -gt "$newest" ] && newest=$end
   if [ "$end" -gt "$needed_from" ] && is_of_timeline "$info" "$timeline" "$left"; then needed_from=$end begin=$(word_of "$info" begin_wal); fi

@@ -1,5 +1,7 @@
 #!/bin/sh
-# Prints when the newest whole base backup of a repository ended, in UTC; nothing without one. Argument: folder of the repository
+# Prints when the newest whole base backup of a repository ended, in UTC; nothing without one. Argument: folder of the repository. The
+# functions of base-backups.sh are before this text.
 export LC_ALL=C TZ=UTC
-grep -lx 'status=DONE' "$1"/base/*/backup.info 2>/dev/null |
-  while read -r info; do date -d "$(sed -n 's/^end_time=//p' "$info")" '+%Y-%m-%dT%H:%M:%SZ'; done | sort | tail -n 1
+for each in $(whole_bases "$1"); do
+  date -d "$(sed -n 's/^end_time=//p' "$(info_of "$1" "$each")")" '+%Y-%m-%dT%H:%M:%SZ'
+done | sort | tail -n 1

@@ -9,7 +9,7 @@
 # files of a running server do not get into the stream.
 #
 # All files are made in a folder .part. The manifest is renamed last: pieces without it are not a snapshot. The functions of
-# claim-databases.sh are before this text.
+# base-backups.sh and claim-databases.sh are before this text.
 #
 # One to be published is of a copy of the server that was started by itself, and has lost what is of this deployment alone: roles, passwords,
 # settings, and all rows and log in which they were. One of the repository is started by itself in any case, so it loses the same.
@@ -326,10 +326,10 @@ ask_server() {
 
 # What can be known of the repository before it is recovered.
 ask_repository() {
-  newest=$(grep -lx 'status=DONE' "$REPOSITORY"/base/*/backup.info 2>/dev/null | tail -n 1)
+  newest=$(whole_bases "$REPOSITORY" | tail -n 1)
   [ -n "$newest" ] || fail "$REPOSITORY has no whole base backup yet"
   # Of what the server sent: the backup may be compressed.
-  size=$(grep -o '"Size": [0-9]*' "$(dirname "$newest")/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
+  size=$(grep -o '"Size": [0-9]*' "$REPOSITORY/base/$newest/data/backup_manifest" | awk '{ sum += $2 } END { printf "%.0f", sum }')
   name_image "$IMAGE" || fail "image $IMAGE is not there"
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Recovers both databases from the repository of backups, on the backup host. The functions of as-user.sh, unpack-recovery.sh,
-# cut-base.sh and timeline.sh are before this text.
+# cut-base.sh, base-backups.sh and timeline.sh are before this text.
 #
 #   recovery offer FOLDER TIME   offers what a server needs to be as it was at TIME (2026-11-22T18:00:00Z), or at the end of all that
 #                                arrived (latest). All of it is read and verified, and nothing is copied: the files are links. A fourth
@@ -57,8 +57,9 @@ choose_backup() {
   offered=$(cat "$verified/lists/backup" 2>/dev/null)
   until=9999999999
   if [ "$time" != latest ]; then until=$(date -d "$time" +%s) || fail "$time is not a time"; fi
-  for info in "$REPOSITORY"/base/*/backup.info; do
-    name=$(basename "$(dirname "$info")") of=$(word_of "$info" timeline)
+  for name in $(list_bases "$REPOSITORY"); do
+    info=$(info_of "$REPOSITORY" "$name")
+    of=$(word_of "$info" timeline)
     # The recovery would silently be one to before it. One that failed at its start has no number.
     if [ "$of" -gt "$timeline" ] 2>/dev/null; then
       fail "the base backup $name is of timeline $of, which a recovery of the server began, and $(printf '%08X' "$of").history has not arrived. As barman: barman receive-wal --reset state-db receives it; after barman delete state-db $name, a recovery starts from before it"
@@ -161,12 +162,12 @@ offer() {
   as_barman barman -q archive-wal state-db >/dev/null 2>&1
   choose_timeline "$REPOSITORY"
   choose_backup
-  data=$REPOSITORY/base/$backup/data
-  version=$(($(word_of "$data/../backup.info" version) / 10000))
+  data=$REPOSITORY/base/$backup/data info=$(info_of "$REPOSITORY" "$backup")
+  version=$(($(word_of "$info" version) / 10000))
   ours=$(basename "$(dirname "$PROGRAMS")")
   [ "$version" = "$ours" ] || fail "the base backup $backup is of PostgreSQL $version, and only that version reads it: the deployment has $ours"
-  begin=$(word_of "$data/../backup.info" begin_wal)
-  end=$(word_of "$data/../backup.info" end_wal)
+  begin=$(word_of "$info" begin_wal)
+  end=$(word_of "$info" end_wal)
   # One that its timer has not come to, or has found corrupt, has no sums that it could be verified by.
   said=$(cut_base "$data" 2>&1) || fail "the base backup $backup is corrupt, or cannot be cut: $(why_uncut "$said")"
   # The cut may have taken hours.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Sends to an S3-compatible storage what the repository of backups has and the storage lacks, as user barman: write-ahead log, and base
 # backups in pieces. A base backup counts when its backup.info is there, which goes last. It may be killed at any moment: the next run lists
-# what the storage has, and sends the rest. The functions of fetch.sh, send.sh and storage-folder.sh are before this text.
+# what the storage has, and sends the rest. The functions of fetch.sh, send.sh, storage-folder.sh and base-backups.sh are before
+# this text.
 #
 # In the storage, in SYSTEM/REPOSITORY: the system identifier of PostgreSQL, and what this program has named the repository. Two servers may have
 # the same system identifier and names of segments, as where a database starts from the same files again:
@@ -104,14 +105,14 @@ send_base() {
     send_log || wrong=1
   done <"$from/pieces/SHA256SUMS"
   send "$from/pieces/SHA256SUMS" "base/$1/SHA256SUMS" && send "$from/backup_manifest" "base/$1/backup_manifest" &&
-    send "$from/../backup.info" "base/$1/backup.info"
+    send "$(info_of "$REPOSITORY" "$1")" "base/$1/backup.info"
 }
 
 # Says why a base backup is not sent whose files are not there: nothing where Barman removes it, backup.info last. Argument: its name
 # Result: 0 where it is removed
 is_removed() {
   for _ in 1 2 3 4 5 6 7 8 9 10; do
-    [ -e "$REPOSITORY/base/$1/backup.info" ] || return 0
+    [ -e "$(info_of "$REPOSITORY" "$1")" ] || return 0
     missing=$(sed 's/^[^ ]* [ *]//' "$REPOSITORY/base/$1/data/pieces/SHA256SUMS" 2>/dev/null |
       while read -r piece; do [ -e "$REPOSITORY/base/$1/data/pieces/$piece" ] || { echo "$piece"; break; }; done)
     # All are there: another reason has been said.
@@ -123,10 +124,10 @@ is_removed() {
 }
 
 # Prints the names of whole base backups in pieces, the newest first.
-whole_bases() {
-  for info in "$REPOSITORY"/base/*/backup.info; do
-    data=$(dirname "$info")/data
-    grep -qx 'status=DONE' "$info" 2>/dev/null && [ -e "$data/pieces/SHA256SUMS" ] && [ ! -e "$data/base.tar.zst" ] && basename "$(dirname "$info")"
+bases_in_pieces() {
+  for each in $(whole_bases "$REPOSITORY"); do
+    data=$REPOSITORY/base/$each/data
+    if [ -e "$data/pieces/SHA256SUMS" ] && [ ! -e "$data/base.tar.zst" ]; then echo "$each"; fi
   done | sort -r
 }
 
@@ -138,7 +139,9 @@ forget() {
   oldest=$(printf '%s\n' "$1" | tail -n 1)
   if [ -z "$newest" ] || ! grep -qxF "base/$newest/backup.info$encrypted" "$work/there"; then return 0; fi
   # Also of one that failed, or is not in pieces: it may need its log.
-  begin=$(sed -n 's/^begin_wal=\([0-9A-F]\{24\}\)$/\1/p' "$REPOSITORY"/base/*/backup.info | sort -k1.9 | head -n 1)
+  begin=$(for each in $(list_bases "$REPOSITORY"); do
+    sed -n 's/^begin_wal=\([0-9A-F]\{24\}\)$/\1/p' "$(info_of "$REPOSITORY" "$each")"
+  done | sort -k1.9 | head -n 1)
   [ -n "$begin" ] || return 0
   awk -v folder="$place/" 'index($0, folder) == 1 { print substr($0, length(folder) + 1) }' "$NOTES/sent" | sort -u >"$work/own"
   sort -u "$work/there" | comm -12 "$work/own" - >"$work/ours"
@@ -178,13 +181,13 @@ copy() {
   sed 's/ [0-9]*$//' "$work/listed" >"$work/there" || { say "there is no room in $NOTES"; return 1; }
   wrong=0
   send_log || wrong=1
-  bases=$(whole_bases)
+  bases=$(bases_in_pieces)
   for each in $bases; do
     if ! grep -qxF "base/$each/backup.info$encrypted" "$work/there"; then
       send_base "$each" || { is_removed "$each" || wrong=1; continue; }
     fi
     # Of the newest alone, which is the first.
-    [ "$each" != "${bases%%[!0-9T]*}" ] || date -d "$(sed -n 's/^end_time=//p' "$REPOSITORY/base/$each/backup.info")" +%s >"$NOTES/base-at"
+    [ "$each" != "${bases%%[!0-9T]*}" ] || date -d "$(sed -n 's/^end_time=//p' "$(info_of "$REPOSITORY" "$each")")" +%s >"$NOTES/base-at"
   done
   [ "$wrong" = 0 ] && forget "$bases"
 }

@@ -57,7 +57,7 @@ async function judge(): Promise<void> {
   const folders = [join(folder, 'textfiles'), join(folder, 'state')];
   const words = [server.repository, connection, ...folders, oldest, 0, copy?.notes ?? ''];
   const PATH = `${join(server.folder, 'bin')}:${process.env.PATH}`;
-  const script = metricsProgram('timeline', 'backup-check');
+  const script = metricsProgram('base-backups', 'timeline', 'backup-check');
   await promisify(execFile)('sh', ['-c', script, 'backup-check', ...words.map(String)], {
     env: { ...process.env, PATH },
   });

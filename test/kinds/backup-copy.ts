@@ -61,7 +61,7 @@ export function copyOf(host: Repository, usual: Storage): Copy {
     `#!/bin/sh\ncase "$*" in *switch-wal*) set -- -q switch-wal --archive --archive-timeout \${SWITCH_SECONDS:-3} state-db ;; esac\nexec /usr/bin/barman -c ${host.folder}/barman.conf "$@"\n`,
     { mode: 0o755 },
   );
-  program('send-backup', 'fetch', 'send', 'storage-folder', 'send-backup');
+  program('send-backup', 'fetch', 'send', 'storage-folder', 'base-backups', 'send-backup');
   program('fetch-backup', 'fetch', 'storage-folder', 'timeline', 'fetch-backup');
 
   let isEncrypted = false;

@@ -130,10 +130,13 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
   program('docker', dockerOf(folder));
   program('cut-backup', template('cut-backup.py'));
-  program('base-backup', template('as-user.sh') + template('cut-base.sh') + template('base-backup.sh'));
+  program(
+    'base-backup',
+    ['as-user', 'base-backups', 'cut-base', 'base-backup'].map((each) => template(`${each}.sh`)).join('\n'),
+  );
   program(
     'recovery',
-    ['as-user', 'unpack-recovery', 'cut-base', 'timeline', 'recovery']
+    ['as-user', 'unpack-recovery', 'cut-base', 'base-backups', 'timeline', 'recovery']
       .map((name) => template(`${name}.sh`))
       .join('\n'),
   );

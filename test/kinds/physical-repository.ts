@@ -70,13 +70,20 @@ compression = gzip
   while (source.sql('postgres', streaming) === '0') await delay(200);
   // Without a whole segment Barman makes no backup.
   barman('-q', 'switch-wal', '--force', '--archive', '--archive-timeout', '60', 'state-db');
-  const backupProgram = writeProgram('base-backup', 'as-user.sh', 'cut-base.sh', 'base-backup.sh');
+  const backupProgram = writeProgram(
+    'base-backup',
+    'as-user.sh',
+    'base-backups.sh',
+    'cut-base.sh',
+    'base-backup.sh',
+  );
   writeProgram('cut-backup', 'cut-backup.py');
   const program = writeProgram(
     'recovery',
     'as-user.sh',
     'unpack-recovery.sh',
     'cut-base.sh',
+    'base-backups.sh',
     'timeline.sh',
     'recovery.sh',
   );

@@ -10,7 +10,7 @@ import { type Postgres, startPostgres } from '../postgres.ts';
 
 const template = (name: string) =>
   readFileSync(new URL(`../../templates/host/${name}.sh`, import.meta.url), 'utf8');
-const takeScript = ['claim-databases', 'physical-snapshot'].map(template).join('\n');
+const takeScript = ['base-backups', 'claim-databases', 'physical-snapshot'].map(template).join('\n');
 const unpackScript = ['data-place', 'claim-databases', 'fetch', 'unpack-snapshot'].map(template).join('\n');
 
 /** What takes and unpacks snapshots, beside the servers: program and package. */

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeVerdict, ok } from '../../lib/engine/resource/resource.ts';
@@ -497,6 +497,17 @@ test('after a recovery to a time, what it has undone never comes back', async ()
     ),
   });
   writeFileSync(info, text);
+});
+
+test('backup.info is where Barman 3.13.2 and later have it', async () => {
+  const old = join(newest(), '../backup.info');
+  const meta = join(host.repository, 'meta');
+  execFileSync('install', ['-d', '-o', 'barman', '-g', 'barman', meta]);
+  const now = join(meta, `${basename(join(old, '..'))}-backup.info`);
+  renameSync(old, now);
+  expect(host.offerRecovery('latest')).toEqual({ code: 0, said: '' });
+  renameSync(now, old);
+  rmSync(meta, { recursive: true });
 });
 
 test('a receiver of a former server is found, and no other one', async () => {

@@ -10,6 +10,8 @@ interface Repository {
   /** When the newest whole backup ended; undefined without one. */
   readonly newest?: Date;
   readonly segments?: readonly string[];
+  /** Where its backup.info is. Default: as before Barman 3.13.2. */
+  readonly path?: string;
   /** More words of its backup.info. */
   readonly info?: string;
   /** The history of timeline 2, where the server was recovered. */
@@ -43,6 +45,7 @@ interface Repository {
 function check({
   newest,
   segments = [],
+  path = 'base/one/backup.info',
   info = '',
   history,
   server = '100|reserved',
@@ -60,11 +63,11 @@ function check({
     mkdirSync(join(folder, name));
     return join(folder, name);
   }) as [string, string, string, string];
-  for (const name of ['base/one', 'base/two', 'wals/0000000100000000', 'streaming'])
+  for (const name of ['base/one', 'base/two', 'wals/0000000100000000', 'streaming', 'meta'])
     mkdirSync(join(repository, name), { recursive: true });
   if (newest) {
     const end = newest.toISOString().replace('T', ' ').replace('Z', '+00:00');
-    writeFileSync(join(repository, 'base/one/backup.info'), `end_time=${end}\nstatus=DONE\n${info}`);
+    writeFileSync(join(repository, path), `end_time=${end}\nstatus=DONE\n${info}`);
   }
   writeFileSync(
     join(repository, 'base/two/backup.info'),
@@ -103,7 +106,7 @@ function check({
     [
       ...(full ? [...onFullDisk, 'sh'] : []),
       '-c',
-      metricsProgram('timeline', 'backup-check'),
+      metricsProgram('base-backups', 'timeline', 'backup-check'),
       'backup-check',
       repository,
       'host=x',
@@ -141,6 +144,15 @@ test('a sound repository', () => {
   expect(problems).toEqual([]);
   expect(metrics).toMatchObject({ ok: 1, receiving: 1, behind_bytes: 100, gap: 0 });
   expect(metrics.newest_seconds).toBe(Math.floor(now.getTime() / 1000));
+});
+
+test('a repository of Barman 3.13.2 or later', () => {
+  const info = `timeline=1\nbegin_wal=${segment(0, 8)}\nend_xlog=0/8000100\n`;
+  const newer = { newest: now, path: 'meta/one-backup.info', info };
+  expect(check({ ...newer, segments: [segment(0, 8)] }).problems).toEqual([]);
+  expect(check({ ...newer, segments: [segment(0, 9)] }).problems).toEqual([
+    expect.stringContaining(`${segment(0, 8)} is not there`),
+  ]);
 });
 
 test.each<[what: string, Repository]>([

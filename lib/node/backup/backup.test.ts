@@ -81,7 +81,7 @@ test('the drill has a timer only where the inventory asks for it', async () => {
 test('a base backup that is there is not made again, unless it is corrupt', async () => {
   const { keeper } = await contexts();
   const first = (await backup.resources(keeper)).find(({ name }) => name === 'a base backup is there');
-  const whole = [/^grep/, '/data/backup/state-db/base/1/backup.info'] as const;
+  const whole = [/newest-base \/data\/backup\/state-db$/, '2026-11-26T03:12:45Z\n'] as const;
   expect(await first?.check(fakeHost([whole]))).toEqual({ is: 'ok' });
   const corrupt = fakeHost([whole], {
     stat: async (path) => (path.endsWith('verify-failed') ? rootsFile : undefined),

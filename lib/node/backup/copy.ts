@@ -77,7 +77,7 @@ export function copyPrograms(vars: Variables, copy: BackupCopy): Resource[] {
     packages('curl', ...(recipients.length > 0 ? ['age'] : [])),
     ...(recipients.length > 0 ? [file(recipientsFile).content(`${recipients.join('\n')}\n`)] : []),
     file(copySettings).content(settings),
-    program('send-backup', template('fetch', 'send', 'storage-folder', 'send-backup')),
+    program('send-backup', template('fetch', 'send', 'storage-folder', 'base-backups', 'send-backup')),
     program('fetch-backup', template('fetch', 'storage-folder', 'timeline', 'fetch-backup')),
   ];
 }

@@ -8,7 +8,8 @@ import { product } from '../server/product.ts';
 import { dataFolder } from '../variables/data-folders.ts';
 import { postgresPrograms } from '../variables/generation.ts';
 import type { Variables } from '../variables/variables.ts';
-import { resultsFolder } from './folders.ts';
+import { repositoryOf, resultsFolder } from './folders.ts';
+import { newestBase } from './newest-base.ts';
 import { baseBackup } from './programs.ts';
 import { connectionToServer } from './settings.ts';
 
@@ -26,16 +27,16 @@ export function baseBackupIsThere({ hosts, vars }: Context<Variables>): Resource
   return job('a base backup is there', {
     unit: `${product}-first-backup`,
     script: settings + script,
-    done: (host) => hasBackup(host, folder),
+    done: (host) => hasBackup(host, repositoryOf(vars)),
     progress: (host) => bytesIn(host, [`${folder}/state-db/base`], 'copying the database server'),
   });
 }
 
-async function hasBackup(host: Reader, folder: string): Promise<Verdict> {
-  const [found, corrupt] = await Promise.all([
-    host.$`grep -lx status=DONE ${folder}/state-db/base/*/backup.info`,
+async function hasBackup(host: Reader, repository: string): Promise<Verdict> {
+  const [newest, corrupt] = await Promise.all([
+    newestBase(host, repository),
     host.stat(`${resultsFolder}/verify-failed`),
   ]);
   if (corrupt) return drift('the newest base backup is corrupt');
-  return found.ok ? ok : drift('there is no whole base backup');
+  return newest === '' ? drift('there is no whole base backup') : ok;
 }

@@ -31,7 +31,7 @@ async function conditionOn(name: string) {
 test('a server may begin without its data where the backup host has nothing of another one', async () => {
   expect(await conditionOn('backup-1')).toEqual(ok);
   mkdirSync(join(repository, 'wals'), { recursive: true });
-  writeFileSync(join(repository, 'wals/xlog.db'), '');
+  for (const name of ['xlog.db', 'state-db-xlog.db']) writeFileSync(join(repository, 'wals', name), '');
   expect(await conditionOn('backup-1')).toEqual(ok);
 });
 

@@ -48,8 +48,8 @@ function noBackupsOfAnother(context: Context<Variables>): EveryHost | undefined 
     check: async (host) => {
       if (host.name !== backup.name) return ok;
       const folders = ['base', 'wals', 'streaming'].map((name) => `${repository}/${name}`);
-      // Barman makes its list of segments beside the first one.
-      const found = await host.$`find ${folders} -type f ! -name xlog.db -print -quit`;
+      // Barman makes its list of segments beside the first one: xlog.db, and from version 3.13 on state-db-xlog.db.
+      const found = await host.$`find ${folders} -type f ! -name ${'*xlog.db'} -print -quit`;
       return found.text() === ''
         ? ok
         : drift(`${repository} holds backups of a database server, and this one begins without its data`);

@@ -34,8 +34,11 @@ export const program = (name: string, text: string): Resource =>
 export function backupPrograms(): Resource[] {
   return [
     program('cut-backup', readProgram(of('cut-backup.py'))),
-    program('base-backup', template('as-user', 'cut-base', 'base-backup')),
-    program('backup-check', metricsProgram('timeline', 'backup-check')),
-    program('recovery', template('as-user', 'unpack-recovery', 'cut-base', 'timeline', 'recovery')),
+    program('base-backup', template('as-user', 'base-backups', 'cut-base', 'base-backup')),
+    program('backup-check', metricsProgram('base-backups', 'timeline', 'backup-check')),
+    program(
+      'recovery',
+      template('as-user', 'unpack-recovery', 'cut-base', 'base-backups', 'timeline', 'recovery'),
+    ),
   ];
 }

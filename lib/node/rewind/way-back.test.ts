@@ -1,7 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { drift, ok } from '../../engine/resource/resource.ts';
 import { alone, fakeHost, rootsFile } from '../../engine/resource/testing/fake-host.ts';
@@ -45,21 +41,4 @@ test('a backup that is not whole is no way back: it is refused, and shown where 
     is: 'ok',
     note: `backup-1 is no way back: backup: ${gap}`,
   });
-});
-
-test('the newest base backup is the one that ended last, and is whole', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'newest-base-'));
-  const script = new URL('../../../templates/host/newest-base.sh', import.meta.url).pathname;
-  const newest = () => spawnSync('sh', [script, folder], { encoding: 'utf8' });
-  expect(newest()).toMatchObject({ status: 0, stdout: '', stderr: '' });
-  for (const [name, status, end] of [
-    ['1', 'DONE', '2026-11-25 23:59:59.123456+00:00'],
-    ['2', 'DONE', '2026-11-26 05:12:45.123456+02:00'],
-    ['3', 'FAILED', '2026-11-26 09:00:00+00:00'],
-  ] as const) {
-    mkdirSync(join(folder, 'base', name), { recursive: true });
-    writeFileSync(join(folder, 'base', name, 'backup.info'), `end_time=${end}\nstatus=${status}\n`);
-  }
-  expect(newest()).toMatchObject({ status: 0, stdout: '2026-11-26T03:12:45Z\n', stderr: '' });
-  rmSync(folder, { recursive: true });
 });

@@ -1,15 +1,13 @@
-import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
 import { drift, type EveryHost, ok, refused, type Verdict } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
 import { repositoryOf } from '../backup/folders.ts';
+import { newestBase } from '../backup/newest-base.ts';
 import { backupHost } from '../backup/source.ts';
 import { checkSnapshot, wrongPieces } from '../snapshot/unpacked.ts';
 import { copyFault, readBackups } from '../status/backup.ts';
 import type { Variables } from '../variables/variables.ts';
 import type { Rewind } from './found.ts';
-
-const script = readFileSync(new URL('../../../templates/host/newest-base.sh', import.meta.url), 'utf8');
 
 /**
  * Before anything stops: the backup can bring the deleted blocks back, and the plan says from when
@@ -21,7 +19,10 @@ export function backupIsWhole({ hosts, given }: Context<Variables>): EveryHost {
     check: async (host) => {
       const backup = backupHost(hosts);
       if (host.name !== backup?.name) return ok;
-      const [findings, since] = await Promise.all([readBackups(host), newestBase(host, backup.vars)]);
+      const [findings, since] = await Promise.all([
+        readBackups(host),
+        newestBase(host, repositoryOf(backup.vars)),
+      ]);
       const faults = findings.filter(({ is, fault }) => fault && is !== copyFault).map(({ says }) => says);
       if (faults.length > 0 && given.to === undefined) return drift(faults.join('; '));
       const says =
@@ -51,9 +52,4 @@ export async function snapshotIsThere(
     `the way back is the physical snapshot: ${problems}`,
     `${checkSnapshot}, or look at what goes, and type its number: --to ${layer2.left.block}`,
   );
-}
-
-/** When the newest whole base backup ended, in UTC; empty without one. */
-async function newestBase(host: Reader, vars: Variables): Promise<string> {
-  return (await host.$`sh -c ${script} newest-base ${repositoryOf(vars)}`).text().trim();
 }

@@ -1,3 +1,4 @@
+import { readScript } from '../../engine/host/script.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import type { Context } from '../../engine/resource/role.ts';
@@ -6,6 +7,12 @@ import { dataFolder } from '../variables/data-folders.ts';
 import { databaseHost } from '../variables/hosts.ts';
 import type { Variables } from '../variables/variables.ts';
 import { targetOf } from './target.ts';
+
+const newestBase = readScript(
+  ...['base-backups', 'newest-base'].map(
+    (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
+  ),
+);
 
 /** The groups whose hosts can be the source of a physical snapshot, the one that costs least first. */
 const sourceGroups = ['replica', 'backup', 'database'] as const;
@@ -60,9 +67,9 @@ export function sourceCanBeCopied(context: Context<Variables>, { kind }: Physica
   const repository = `${dataFolder(vars, 'backup')}/state-db`;
   return expectation(`the repository of ${host.name} can be copied`, {
     check: async (reader) =>
-      (await reader.$`sh -c ${'grep -lx status=DONE "$1"/base/*/backup.info'} backups ${repository}`).ok
-        ? ok
-        : drift(`${repository} has no whole base backup`),
+      (await reader.$`sh -c ${newestBase} newest-base ${repository}`).text() === ''
+        ? drift(`${repository} has no whole base backup`)
+        : ok,
     hint,
   });
 }

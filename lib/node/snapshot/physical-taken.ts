@@ -18,7 +18,7 @@ import { type PhysicalSource, sourceCanBeCopied, sourceHere } from './physical-s
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../templates/host/${name}.sh`, import.meta.url), 'utf8');
-const script = ['claim-databases', 'physical-snapshot'].map(read).join('\n');
+const script = ['base-backups', 'claim-databases', 'physical-snapshot'].map(read).join('\n');
 
 /**
  * Bytes of a file or of the tar stream in one piece: half of a file of a large table
