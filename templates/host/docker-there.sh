@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a host has of Docker, by what is there and answers, whoever installed it. Sent with docker-root.sh before it. A line for each:
 #   snap                  Docker as a snap is installed
+#   no apparmor_parser    the kernel has AppArmor, and the program that loads its profiles is not there
 #   rootless USER         an engine without root runs, or is set up, for this user
 #   running               the system's own engine runs
 #   engine PACKAGE        the program and the unit of the system's own engine; the package is empty if none has installed it
@@ -11,6 +12,11 @@
 #   compose 1             the program docker-compose answers, and the engine still takes its requests
 #   not docker WORDS      what another program answers that is called docker
 if [ -e /snap/docker/current ] || [ -e /etc/systemd/system/snap.docker.dockerd.service ]; then echo snap; fi
+
+# An engine asks the kernel alone, in the same two files.
+if [ -e /sys/kernel/security/apparmor ] && grep -qs Y /sys/module/apparmor/parameters/enabled && ! command -v apparmor_parser >/dev/null; then
+  echo 'no apparmor_parser'
+fi
 
 {
   for comm in /proc/[0-9]*/comm; do

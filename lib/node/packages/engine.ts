@@ -47,12 +47,18 @@ const partsOf: Readonly<Record<string, readonly string[]>> = {
  * them.
  */
 export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
-  const distributions = packages(...packageNames(facts.distribution));
-  return packagesThatLack(distributions.name, async (host) => {
-    const [there, missing] = await Promise.all([readDocker(host), distributions.missing(host)]);
+  const names = packageNames(facts.distribution);
+  return packagesThatLack(packages(...names).name, async (host) => {
+    const [there, absent] = await Promise.all([
+      readDocker(host),
+      packages(...names, 'apparmor').missing(host),
+    ]);
     if (there.refusal) return drift(there.refusal.message, there.refusal);
-    if ('is' in missing || there.engine === undefined) return missing;
-    const others = missing.filter((name) => name === 'iptables');
+    if ('is' in absent) return absent;
+    const needsAppArmor = there.lacksAppArmor && (there.engine ?? 'docker.io') === 'docker.io';
+    const missing = absent.filter((name) => name !== 'apparmor' || needsAppArmor);
+    if (there.engine === undefined) return missing;
+    const others = missing.filter((name) => name === 'iptables' || name === 'apparmor');
     if (there.client && there.compose !== undefined) return others;
     if (there.engine === 'docker.io') return missing;
     const parts = partsOf[there.engine];
@@ -62,8 +68,8 @@ export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
         'install Compose version 2 from where that engine is from; docker compose version has to answer',
       );
     }
-    const absent = await packages(...parts).missing(host);
-    return 'is' in absent ? absent : [...absent, ...others];
+    const lacking = await packages(...parts).missing(host);
+    return 'is' in lacking ? lacking : [...lacking, ...others];
   });
 }
 

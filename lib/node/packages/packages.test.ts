@@ -109,6 +109,18 @@ test.each<[string, { has?: string[]; there: string; installs: string[]; ubuntu?:
     "the distribution's engine without Compose",
     { has: ['docker.io'], there: 'engine docker.io\nclient\n', installs: ['docker-compose'] },
   ],
+  [
+    'a kernel with AppArmor, whose parser an engine needs to start a container',
+    { has: [], there: 'no apparmor_parser\n', installs: ['docker.io', 'docker-compose', 'apparmor'] },
+  ],
+  [
+    'an engine that starts no container without the parser of AppArmor',
+    {
+      has: ['docker.io', 'docker-compose'],
+      there: 'no apparmor_parser\nrunning\nengine docker.io\nclient\ncompose 1\n',
+      installs: ['apparmor'],
+    },
+  ],
 ])('%s', async (_, { has = ['docker-ce', 'docker-ce-cli'], there, installs, ubuntu }) => {
   const distribution = { id: 'ubuntu', version: '24.04', codename: 'noble', title: 'Ubuntu 24.04' } as const;
   const { aptRuns } = await deploy(

@@ -7,18 +7,21 @@ import { dockerCanBeUsed, readDocker } from './docker-there.ts';
 const hostWith = (stdout: string) => fakeHost([[/\/snap\/docker\/current/, stdout]]);
 
 test.each([
-  ['', { engine: undefined, client: false, compose: undefined, refusal: undefined }],
+  ['', { engine: undefined, client: false, compose: undefined, lacksAppArmor: false, refusal: undefined }],
   // Of Debian 12, with its packages docker.io and docker-compose.
   [
     'running\nengine docker.io\nclient\ncompose 1\n',
-    { engine: 'docker.io', client: true, compose: 1, refusal: undefined },
+    { engine: 'docker.io', client: true, compose: 1, lacksAppArmor: false, refusal: undefined },
   ],
   // Static programs.
-  ['running\nengine \nclient\ncompose 2\n', { engine: '', client: true, compose: 2, refusal: undefined }],
+  [
+    'running\nengine \nclient\ncompose 2\n',
+    { engine: '', client: true, compose: 2, lacksAppArmor: false, refusal: undefined },
+  ],
   // Both are there, and the system's own runs.
   [
     'rootless dev\nrunning\nengine docker-ce\nclient\n',
-    { engine: 'docker-ce', client: true, compose: undefined, refusal: undefined },
+    { engine: 'docker-ce', client: true, compose: undefined, lacksAppArmor: false, refusal: undefined },
   ],
 ])('%j', async (text, there) => {
   expect(await readDocker(hostWith(text))).toEqual(there);

@@ -19,6 +19,11 @@ export interface DockerThere {
   readonly client: boolean;
   /** The version of Compose that answers, and that the engine can work with. */
   readonly compose: 1 | 2 | undefined;
+  /**
+   * Whether the kernel has AppArmor, and the program that loads its profiles is missing: Docker
+   * 20.10 then starts no container, and later ones start each without its profile.
+   */
+  readonly lacksAppArmor: boolean;
   /** Why this host cannot be used as it is. */
   readonly refusal: Failure | undefined;
 }
@@ -53,6 +58,7 @@ function parseDocker(text: string): DockerThere {
     engine: rest('engine'),
     client: lines.includes('client'),
     compose: ([1, 2] as const).find((version) => String(version) === compose),
+    lacksAppArmor: lines.includes('no apparmor_parser'),
     refusal: refusalOf({
       isSnap: lines.includes('snap'),
       hasOwnUsers: lines.includes('userns'),
