@@ -230,6 +230,10 @@ data() {
   echo "rpc_node_data_missing $(($("$program/data-disks" problems 2>/dev/null | wc -l) / 2))"
 }
 
+arrays() {
+  echo "rpc_node_arrays_degraded $("$program/degraded-arrays" /proc | wc -l)"
+}
+
 certificates() {
   for path in $CERTIFICATES; do
     end=$(openssl x509 -noout -enddate -in "$path" 2>/dev/null)
@@ -262,6 +266,7 @@ layer1
 providers
 clock
 data
+arrays
 certificates
 firewall 2>/dev/null
 # On a full disk the file is cut: the former stays.

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { shellSettings } from '../../lib/engine/host/shell-settings.ts';
@@ -52,6 +52,8 @@ export async function startHostMetrics(
   await writeFile(join(folder, 'node-metrics'), metricsProgram('node-metrics'));
   for (const name of ['node-metrics.help', 'replica.sql'])
     await copyFile(join(templates, name), join(folder, name));
+  await copyFile(join(templates, 'degraded-arrays.sh'), join(folder, 'degraded-arrays'));
+  await chmod(join(folder, 'degraded-arrays'), 0o755);
   const own = {
     FIREWALL: join(folder, 'no-firewall'),
     TEXTFILES: join(folder, 'textfiles'),

@@ -68,6 +68,7 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
     }),
     file(`${library}/node-metrics`).content(metricsProgram('node-metrics')).mode(0o755),
     file(`${library}/probe`).content(probe).mode(0o755),
+    file(`${library}/degraded-arrays`).content(fromTemplates('degraded-arrays.sh')).mode(0o755),
     ...['node-metrics.help', ...(context.host.groups.includes('replica') ? ['replica.sql'] : [])].map(
       (name) => file(`${library}/${name}`).content(fromTemplates(name)),
     ),

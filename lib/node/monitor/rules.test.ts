@@ -164,6 +164,7 @@ const cases: readonly (readonly [
     { [`rpc_node_replica_cancelled_queries_total{${onReplica}}`]: '7x40 7+0.2x80 23x160' },
   ],
   ['DataMissing', { [`rpc_node_data_missing{${on}}`]: fault(0, 1) }],
+  ['ArrayDegraded', { [`rpc_node_arrays_degraded{${on}}`]: fault(0, 1) }],
   ['DockerDown', { [`rpc_node_docker_up{${on}}`]: fault(1, 0) }],
   ['ContainerDown', { [`rpc_node_container_running{${on},container="prover"}`]: fault(1, 0) }],
   [

@@ -9,6 +9,7 @@ import { renderHost } from '../render/render.ts';
 import type { RenderContext } from '../render/render-context.ts';
 import { isWithoutNode } from '../variables/monitoring.ts';
 import type { Variables } from '../variables/variables.ts';
+import { readArrays } from './arrays.ts';
 import { readBackups } from './backup.ts';
 import { judgeCertificate } from './certificate.ts';
 import { readFirewall } from './firewall.ts';
@@ -139,11 +140,14 @@ function keptConnection({ name, connection }: Host, { becomePassword }: WatchOpt
 }
 
 async function lookAt(reader: Reader, host: Host, expected: Expected, limits: Limits) {
-  const [seen, ofRules] = await Promise.all([
+  const [seen, ofArrays, ofRules] = await Promise.all([
     lookAtNode(reader, host, expected, limits),
+    readArrays(reader),
     readFirewall(reader),
   ]);
-  const findings = [...seen.findings, ...ofRules].toSorted((a, b) => Number(b.fault) - Number(a.fault));
+  const findings = [...seen.findings, ...ofArrays, ...ofRules].toSorted(
+    (a, b) => Number(b.fault) - Number(a.fault),
+  );
   return { ...seen, findings };
 }
 
