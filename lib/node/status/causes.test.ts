@@ -27,6 +27,34 @@ test.each([
   ],
   ['write /data/x: no space left on device', 'a disk is full'],
   [
+    'could not create lock file "postmaster.pid": Read-only file system',
+    expect.stringContaining('a disk is read-only'),
+  ],
+  [
+    'could not read block 5 in file "base/16384/16397": Input/output error',
+    'a disk has a fault: dmesg says which',
+  ],
+  [
+    'could not map anonymous shared memory: Cannot allocate memory',
+    expect.stringContaining('less free memory than PostgreSQL wants'),
+  ],
+  [
+    'could not locate a valid checkpoint record',
+    expect.stringContaining('files of the database are damaged or gone'),
+  ],
+  [
+    'incorrect checksum in control file',
+    expect.stringContaining('files of the database are damaged or gone'),
+  ],
+  [
+    'postgres: could not find the database system',
+    expect.stringContaining('files of the database are damaged or gone'),
+  ],
+  [
+    'invalid page in block 5 of relation base/16384/16397',
+    expect.stringContaining('files of the database are damaged or gone'),
+  ],
+  [
     'Your app has exceeded its compute units per second capacity',
     'the provider limits requests: use another, or a larger plan',
   ],

@@ -1,6 +1,6 @@
 /**
- * What words of the node, and of the programs that it asks, mean for an operator. From the node's
- * source (v3.1.0) and from runs.
+ * What words of the node, of the programs that it asks, and of PostgreSQL mean for an operator.
+ * From the node's source (v3.1.0) and from runs.
  */
 const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
   {
@@ -72,6 +72,22 @@ const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
     means: 'the image has an older C library than the program was built with: use an image of another build',
   },
   { words: /no space left on device/i, means: 'a disk is full' },
+  {
+    words: /read-only file system/i,
+    means: 'a disk is read-only: the kernel makes it so after a fault, which dmesg has, or it was mounted so',
+  },
+  { words: /input\/output error/i, means: 'a disk has a fault: dmesg says which' },
+  {
+    words: /could not map anonymous shared memory/i,
+    means:
+      'the server has less free memory than PostgreSQL wants: of the state database state_db.shared_buffers',
+  },
+  {
+    words:
+      /could not locate a valid checkpoint record|incorrect checksum in control file|could not find the database system|invalid page in block/i,
+    means:
+      'files of the database are damaged or gone: a state database is recovered from its backup, and on a replica copied again',
+  },
   {
     words: /^panic: |invalid memory address or nil pointer/i,
     means: 'a fault of the program itself: look for this text among the issues of its version',
