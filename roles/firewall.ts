@@ -3,6 +3,7 @@ import { role } from '../lib/engine/resource/role.ts';
 import { packages } from '../lib/engine/resource/system/packages.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { listeningUnits } from '../lib/node/server/firewall.ts';
+import { ownRulesLetIn } from '../lib/node/server/own-rules.ts';
 import { publishedPortsInTurn } from '../lib/node/server/packet-rules.ts';
 import { product } from '../lib/node/server/product.ts';
 import type { Variables } from '../lib/node/variables/variables.ts';
@@ -16,4 +17,5 @@ export default role<Variables>('firewall', async (context) => [
   ...(listeningUnits(context).includes('docker.service') ? [] : [packages('iptables')]),
   await publishedPortsInTurn(context),
   ...rulesAreKept({ product, networks: (await renderHost(context)).networks.map(({ name }) => name) }),
+  ...ownRulesLetIn(context),
 ]);

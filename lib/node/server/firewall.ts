@@ -33,8 +33,13 @@ const everybody = ['0.0.0.0/0', '::/0'];
  */
 export async function accesses(context: RenderContext, clients = clientsOf(context)): Promise<Access[]> {
   const { host } = context;
+  return [...(isWithoutNode(host) ? [] : await containers(context, clients)), ...ownAccesses(context)];
+}
+
+/** Those of the host's own programs: their packets pass INPUT, as those of containers do not. */
+export function ownAccesses(context: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Access[] {
+  const { host } = context;
   return [
-    ...(isWithoutNode(host) ? [] : await containers(context, clients)),
     ...layer1(context),
     ...(host.groups.includes('gateway') ? gateway(context) : []),
     ...(isMonitor(host) ? programs(context) : []),
@@ -95,7 +100,7 @@ const tcp = (port: number) => ({ protocol: 'tcp', published: String(port) }) as 
  * Containers of the server itself come from its own bridges, which no rule concerns. A replica
  * that was the Database+Sync server serves the RPC servers until each has moved.
  */
-function layer1({ host, vars, hosts }: RenderContext): Access[] {
+function layer1({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Access[] {
   const { groups } = host;
   if (!(groups.includes('database') || groups.includes('replica')) || !choosesLayer1(vars)) return [];
   const nodes = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('rpc'));
@@ -109,7 +114,7 @@ const vrrp = 112;
  * HAProxy refuses other addresses itself, too; keepalived believes whoever sends a higher
  * priority.
  */
-function gateway({ host, vars, hosts }: RenderContext): Access[] {
+function gateway({ host, vars, hosts }: Pick<RenderContext, 'host' | 'vars' | 'hosts'>): Access[] {
   const { http, websocket, metrics, peers, shared, tls } = vars.gateway;
   const others = hosts.filter(({ name, groups }) => name !== host.name && groups.includes('gateway'));
   const { json_rpc } = vars.firewall;
@@ -141,7 +146,7 @@ function exporters(sources: readonly string[]): Access[] {
  * Alertmanager and blackbox_exporter listen on ports for others between their installation and
  * their first start with our settings.
  */
-function programs({ vars: { monitoring }, hosts }: RenderContext): Access[] {
+function programs({ vars: { monitoring }, hosts }: Pick<RenderContext, 'vars' | 'hosts'>): Access[] {
   const { prometheus, alertmanager, cluster, prober } = monitoringPorts;
   return [
     { name: 'MONITOR', ports: [tcp(prometheus), tcp(alertmanager)], sources: monitoring.clients },
