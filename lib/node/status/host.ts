@@ -13,6 +13,7 @@ import { readArrays } from './arrays.ts';
 import { readBackups } from './backup.ts';
 import { judgeCertificate } from './certificate.ts';
 import { readFirewall } from './firewall.ts';
+import { readForwarding } from './forwarding.ts';
 import { readGateway } from './gateway.ts';
 import { type Expected, type Finding, judge, type Limits, type SyncStatus, syncStatus } from './judge.ts';
 import { readLayer1Status } from './layer1.ts';
@@ -156,15 +157,17 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
   if (groups.includes('backup')) return { findings: await readBackups(reader) };
   const gateway = groups.includes('gateway') ? await readGateway(reader, vars) : undefined;
   if (gateway && isWithoutNode(host)) return gateway;
-  const [state, replica, layer1, ofCertificate] = await Promise.all([
+  const [state, replica, layer1, ofCertificate, ofForwarding] = await Promise.all([
     readHost(reader, host),
     groups.includes('replica') ? readReplica(reader, vars) : undefined,
     groups.includes('database') ? readLayer1Status(reader, vars) : undefined,
     judgeCertificate(reader, host),
+    readForwarding(reader),
   ]);
   const ofReplica = replica ? judgeReplica(replica) : [];
   const ofLayer1 = layer1?.findings ?? [];
-  const ofNode = [...ofReplica, ...ofCertificate, ...judge(state, expected, limits), ...ofLayer1];
+  const judged = judge(state, expected, limits);
+  const ofNode = [...ofReplica, ...ofCertificate, ...ofForwarding, ...judged, ...ofLayer1];
   const findings = [...(gateway?.findings ?? []), ...ofNode];
   const more = {
     ...(replica && { replica }),
