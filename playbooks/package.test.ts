@@ -55,6 +55,23 @@ function program(cwd: string, ...words: readonly string[]) {
   return spawnSync(process.execPath, [script, ...words], { cwd, env, encoding: 'utf8' });
 }
 
+test.each([
+  ['lib/start/rpc-playbooks.mjs', 'init', 'new'],
+  ['playbooks/deploy.mjs'],
+  ['playbooks/status.mjs'],
+])('the Node of Debian 12 and Ubuntu 24.04 is refused in words: %s', (script, ...words) => {
+  const node =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })";
+  const older = ['--import', `data:text/javascript,${encodeURIComponent(node)}`];
+  const run = spawnSync(process.execPath, [...older, join(root, script), ...words], { encoding: 'utf8' });
+  expect(run.stderr).toBe(
+    'this is Node 18.20.8, and rpc-playbooks needs Node 20 or later\n  nodejs.org has newer ones; node --version shows which one the shell finds\n',
+  );
+  expect(run.status).toBe(3);
+  const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  expect(engines.node).toBe('>=20');
+});
+
 test.each(['', 'templates/project/'])(
   'npm, pnpm and bun run no install script, here and in a new project: %s',
   (place) => {

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { markedFolder } from '../node/project/marked-folder.mjs';
 import { end } from './end.mjs';
 
+refuseOlderNode();
+
 const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith('.mjs')) + 1);
 
 /**
@@ -16,6 +18,19 @@ if (commandLine[0] === '--version') {
   const { name, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   console.log(`${name} ${version}`);
   process.exit(0);
+}
+
+/**
+ * Refuses a Node that lacks what the program uses: Debian 12 and Ubuntu 24.04 have Node 18. npm only
+ * warns of it.
+ */
+function refuseOlderNode() {
+  // As `engines` in package.json.
+  const oldest = 20;
+  if (Number.parseInt(process.versions.node, 10) >= oldest) return;
+  end(
+    `this is Node ${process.versions.node}, and rpc-playbooks needs Node ${oldest} or later\n  nodejs.org has newer ones; node --version shows which one the shell finds`,
+  );
 }
 
 /**
