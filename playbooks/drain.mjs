@@ -10,8 +10,16 @@ await runPlaybook(
     {
       options: {
         host: { value: 'NAME', help: 'the RPC server', required: true, completes: 'host', group: 'rpc' },
-        reason: { value: 'TEXT', help: 'why; status shows it (default: by the operator)' },
+        reason: {
+          value: 'TEXT',
+          help: 'why; status shows it (default: by the operator)',
+          notBeside: 'undo',
+        },
         undo: { help: 'let it back in' },
+      },
+      needsGroup: {
+        name: 'gateway',
+        hint: 'clients reach this server without a gateway of the deployment: keep them away where they come from',
       },
     },
   ),

@@ -86,16 +86,25 @@ await runPlaybook(
         },
         'from-storage': {
           help: 'start from the copy in backup.copy_to, as where the backup host is gone: a new one in group backup fetches it',
+          notBeside: 'drill',
         },
         'copy-identity': {
           value: 'FILE',
           help: 'private key of age that reads an encrypted copy; without it that of backup.identity',
+          goesWith: 'from-storage',
         },
-        'set-aside': { help: 'rename a data directory that is there; without it one is never touched' },
+        'set-aside': {
+          help: 'rename a data directory that is there; without it one is never touched',
+          notBeside: 'drill',
+        },
         drill: { help: 'change nothing: recover into a container on the backup host and compare its blocks' },
       },
       limit: ({ drill }) => (drill === undefined ? 'database,backup' : 'backup'),
       typed: 'database',
+      needsGroup: {
+        name: 'backup',
+        hint: 'where the backups are copied off the site, name a new host: docs/backup-copy.md; without backups a database starts from its snapshot again, by a deploy',
+      },
     },
   ),
 );

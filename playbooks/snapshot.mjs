@@ -21,7 +21,7 @@ await runPlaybook(
           form: {
             pattern: /^([\w.-]+:)?(s3:\/\/[a-z0-9][a-z0-9.-]+[a-z0-9])?(\/(?!\.\.?(\/|$))[\w.-]+)+$/,
             words:
-              'must be a folder, /data/snapshots/today, one of a host, rpc-1:/data/snapshots/today, or one in a storage, s3://bucket/today',
+              'must be a folder, /data/snapshots/today, one of a host, rpc-1:/data/snapshots/today, or one in a storage, s3://bucket/today: letters, digits, . _ - alone, and no / at the end',
           },
         },
         physical: {
@@ -32,9 +32,11 @@ await runPlaybook(
           completes: 'host',
           group: sources.join(','),
           help: 'with --physical, take it on this replica, backup host or Database+Sync server',
+          goesWith: 'physical',
         },
         publish: {
           help: 'with --physical, for others: without roles, passwords and settings of this deployment',
+          goesWith: 'physical',
         },
       },
       limit: ({ to = '', from, physical }, hosts) => {

@@ -20,6 +20,25 @@ const mistakes: readonly (readonly [string, readonly string[], string])[] = [
     ['--physical', '--to', '/data/s', '--from', 'rpc-1'],
     '--from: lab-fleet has no host "rpc-1" in group replica or backup or database\n  known: db-1\n',
   ],
+  [
+    'snapshot',
+    ['--to', '/data/s', '--from', 'db-1'],
+    '--from goes with --physical\n  add --physical, or leave --from out\n',
+  ],
+  ['snapshot', ['--to', '/data/s', '--publish'], '--publish goes with --physical\n'],
+  ['snapshot', ['--to', '/data/s/'], '--to /data/s/: must be a folder, /data/snapshots/today'],
+  ['recover', ['--to-time', 'latest', '--copy-identity', 'k'], '--copy-identity goes with --from-storage\n'],
+  ...['--from-storage', '--set-aside'].map((option): (typeof mistakes)[number] => [
+    'recover',
+    ['--to-time', 'latest', '--drill', option],
+    `${option} and --drill do not go together\n  leave one of them out\n`,
+  ]),
+  ['drain', ['--host', 'rpc-1', '--undo', '--reason', 'x'], '--reason and --undo do not go together\n'],
+  [
+    'recover',
+    ['--to-time', 'latest'],
+    'recover needs a host in group backup, and lab-fleet has none\n  where the backups are copied off the site, name a new host',
+  ],
   ['remove', ['--host', 'rpc-7'], '--host: lab-fleet has no host "rpc-7" in group rpc'],
 ];
 
@@ -27,6 +46,21 @@ test.each(mistakes)('%s %j is refused before anything is touched', async (name, 
   const { exitCode, stderr } = await runPlaybook(name, '--inventory', 'lab-fleet', '--list-hosts', ...args);
   expect(exitCode, stderr).toBe(3);
   expect(stderr).toContain(words);
+});
+
+test('a server is not drained by gateways that are not there', async () => {
+  const { exitCode, stderr } = await runPlaybook(
+    'drain',
+    '--inventory',
+    'lab',
+    '--host',
+    'rpc-1',
+    '--list-hosts',
+  );
+  expect(stderr).toBe(
+    'drain needs a host in group gateway, and lab has none\n  clients reach this server without a gateway of the deployment: keep them away where they come from\n',
+  );
+  expect(exitCode).toBe(3);
 });
 
 test.each(['drain', 'restart', 'remove'])(

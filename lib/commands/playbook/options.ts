@@ -199,9 +199,7 @@ export function parseOptions(
  */
 function refuseContrary(given: Given<typeof runOptions>, own: readonly string[]): void {
   for (const [one, other] of contrary) {
-    if (given[one] && given[other]) {
-      throw new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
-    }
+    if (given[one] && given[other]) throw contradiction(one, other);
   }
   if (given.out !== undefined && !given.check) {
     throw new Problem('--out saves the plan of check mode', { hint: 'add --check' });
@@ -218,6 +216,9 @@ function refuseContrary(given: Given<typeof runOptions>, own: readonly string[])
   }
 }
 
+const contradiction = (one: string, other: string) =>
+  new Problem(`--${one} and --${other} do not go together`, { hint: 'leave one of them out' });
+
 function diffShown({ diff, verbose, 'no-diff': none }: Given<typeof runOptions>): DiffShown {
   if (none) return 'none';
   return diff || verbose ? 'whole' : 'short';
@@ -230,8 +231,10 @@ function ownValues(
   own: Readonly<Record<string, OwnOption>>,
   given: Readonly<Record<string, unknown>>,
 ): OwnValues {
-  const said = Object.entries(own).flatMap(([name, { value, required, form, help, completes }]) => {
+  const said = Object.entries(own).flatMap(([name, option]) => {
+    const { value, required, form, help, completes } = option;
     const text = given[name];
+    if (text) refuseWithoutUse(name, option, given);
     if (text === undefined && required && given.plan === undefined)
       throw new Problem(`--${name} is missing`, { hint: `--${name} ${value}: ${help}` });
     if (typeof text === 'string' && form && !form.pattern.test(text)) {
@@ -244,6 +247,21 @@ function ownValues(
       : [[name, typeof text === 'string' ? text : ''] as const];
   });
   return Object.fromEntries(said);
+}
+
+/**
+ * @throws Problem for an option that would be passed over
+ */
+function refuseWithoutUse(
+  name: string,
+  { goesWith, notBeside }: OwnOption,
+  given: Readonly<Record<string, unknown>>,
+): void {
+  if (goesWith !== undefined && !given[goesWith]) {
+    const hint = `add --${goesWith}, or leave --${name} out`;
+    throw new Problem(`--${name} goes with --${goesWith}`, { hint });
+  }
+  if (notBeside !== undefined && given[notBeside]) throw contradiction(name, notBeside);
 }
 
 /** The names of options that may be given several times, or once with commas. */

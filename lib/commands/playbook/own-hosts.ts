@@ -9,12 +9,20 @@ export function withOwnHosts<V>(template: Playbook<V>, given: OwnValues): Playbo
   return { ...template, plays: template.plays.map((play) => ({ ...play, hosts: filled(play.hosts) })) };
 }
 
-/** Refuses a host that an own option names and that is not in its group. */
+/**
+ * Refuses an inventory without the group that the playbook needs, and a host that an own option
+ * names and that is not in its group.
+ */
 export function refuseOtherHosts<V>(
-  { options }: Playbook<V>,
+  { name: verb, options, needsGroup: needed }: Playbook<V>,
   given: OwnValues,
 ): NonNullable<InventorySource<V>['refuse']> {
   return ({ name, hosts }) => {
+    if (needed && !hosts.some(({ groups }) => groups.includes(needed.name))) {
+      throw new Problem(`${verb} needs a host in group ${needed.name}, and ${name} has none`, {
+        hint: needed.hint,
+      });
+    }
     for (const [option, said] of Object.entries(given)) {
       const groups = options[option]?.group?.split(',');
       const known = hosts.flatMap((host) =>

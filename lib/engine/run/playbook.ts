@@ -39,6 +39,10 @@ export interface OwnOption {
   readonly group?: string;
   /** What its value looks like, and the same in words: `must be a folder`. */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
+  /** Another option of the playbook, without which it has no use. */
+  readonly goesWith?: string;
+  /** One beside which it has no use. */
+  readonly notBeside?: string;
 }
 
 /** The playbook's own options as given; a switch is an empty text. */
@@ -58,6 +62,8 @@ export interface Playbook<V> {
    * A group: a confirmation is the name of its host, typed, where that host changes. Default: y.
    */
   readonly typed?: string;
+  /** A group that the inventory has to have, and what to do without it. */
+  readonly needsGroup?: { readonly name: string; readonly hint: string };
 }
 
 /**
@@ -76,7 +82,7 @@ export function playbook<V>(
   name: string,
   purpose: string,
   plays: readonly Play<V>[],
-  more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed'>> = {},
+  more: Partial<Pick<Playbook<V>, 'options' | 'limit' | 'typed' | 'needsGroup'>> = {},
 ): Playbook<V> {
   for (const [at, { name: playName, needs }] of plays.entries()) {
     const earlier = plays.slice(0, at).map((p) => p.name);

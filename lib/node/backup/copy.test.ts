@@ -159,12 +159,6 @@ const recover = async (given: Record<string, string>, settings: Record<string, u
 test.each<[Record<string, string>, Record<string, unknown>, string]>([
   [{ 'from-storage': '' }, {}, '--from-storage: the inventory names no copy of the backups'],
   [
-    { 'from-storage': '', drill: '' },
-    { copy_to, s3 },
-    '--drill is of the repository on the backup host, and --from-storage of the copy',
-  ],
-  [{ 'copy-identity': 'key' }, { copy_to, s3 }, '--copy-identity has no use without --from-storage'],
-  [
     { 'from-storage': '', 'copy-identity': '/nowhere/key' },
     { copy_to, s3 },
     '--copy-identity /nowhere/key: the file does not exist',

@@ -21,8 +21,8 @@ export interface AskedRecovery {
  * Reads the options of the playbook.
  *
  * @returns undefined in a run that recovers nothing
- * @throws Problem for another server than that of the inventory, and for an inventory without a
- * backup
+ * @throws Problem for another server than that of the inventory, and for a copy that the inventory
+ * does not name
  */
 export function askedRecovery({ hosts, given }: Context<Variables>): AskedRecovery | undefined {
   const time = given['to-time'];
@@ -34,41 +34,18 @@ export function askedRecovery({ hosts, given }: Context<Variables>): AskedRecove
       hint: 'name the new server in group database of the inventory, in place of the lost one',
     });
   }
-  if (backupHost(hosts) === undefined) {
-    throw new Problem('there is no backup: the inventory has no host in group backup', {
-      hint: 'a lost database starts from the snapshot again: deploy.mjs',
+  const fromStorage = given['from-storage'] !== undefined;
+  if (fromStorage && backupHost(hosts)?.vars.backup.copy === undefined) {
+    throw new Problem('--from-storage: the inventory names no copy of the backups', {
+      hint: 'add backup.copy_to and backup.s3, as the lost backup host had them (docs/backup-copy.md)',
     });
   }
-  const fromStorage = given['from-storage'] !== undefined;
-  refuseContrary(given, fromStorage, backupHost(hosts)?.vars.backup.copy !== undefined);
   return {
     time,
     isDrill: given.drill !== undefined,
     setsAside: given['set-aside'] !== undefined,
     fromStorage,
   };
-}
-
-/**
- * @throws Problem for options that do not fit together, and for a copy that the inventory does not
- * name
- */
-function refuseContrary(given: Context<Variables>['given'], fromStorage: boolean, isCopied: boolean): void {
-  if (fromStorage && !isCopied) {
-    throw new Problem('--from-storage: the inventory names no copy of the backups', {
-      hint: 'add backup.copy_to and backup.s3, as the lost backup host had them (docs/backup-copy.md)',
-    });
-  }
-  if (fromStorage && given.drill !== undefined) {
-    throw new Problem('--drill is of the repository on the backup host, and --from-storage of the copy', {
-      hint: 'leave one of the two out',
-    });
-  }
-  if (!fromStorage && given['copy-identity'] !== undefined) {
-    throw new Problem('--copy-identity has no use without --from-storage', {
-      hint: 'add --from-storage, or leave --copy-identity out: the repository is not encrypted',
-    });
-  }
 }
 
 /** Of a file with private keys. Bytes. */

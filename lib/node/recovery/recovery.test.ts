@@ -35,12 +35,9 @@ const dataResources = async (given: Record<string, string>, more: Given = { chan
 const names = async (...given: Parameters<typeof resources>) =>
   (await resources(...given)).map(({ name }) => name);
 
-test('another server than that of the inventory is refused, and so is a recovery without a backup', async () => {
+test('another server than that of the inventory is refused', async () => {
   await expect(names({ 'to-time': 'latest', 'to-server': 'db-9' })).rejects.toThrow(
     '--to-server db-9: the Database+Sync server of the inventory is db-1',
-  );
-  await expect(names({ 'to-time': 'latest' }, {})).rejects.toThrow(
-    'there is no backup: the inventory has no host in group backup',
   );
 });
 

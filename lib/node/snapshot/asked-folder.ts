@@ -12,8 +12,8 @@ import { targetOf } from './target.ts';
  * is on its source: option --from, or the host that the playbook chose.
  *
  * @returns undefined in a run that takes no snapshot
- * @throws Problem for a folder on another host than that of the run, for a physical snapshot where
- * nothing can be its source, and for archives to be published or of a source
+ * @throws Problem for a folder on another host than that of the run, and for a physical snapshot
+ * where nothing can be its source
  */
 export function askedFolder(context: Context<Variables>): string | undefined {
   const { host, hosts, given } = context;
@@ -22,16 +22,6 @@ export function askedFolder(context: Context<Variables>): string | undefined {
   const server = databaseHost(hosts).name;
   const { host: asked, folder } = targetOf(given.to);
   const named = asked ?? (isPhysical ? (given.from ?? host.name) : server);
-  if (!isPhysical && given.publish !== undefined) {
-    throw new Problem('--publish is for a physical snapshot', {
-      hint: 'add --physical; without it leave --publish out: archives hold no roles and no passwords',
-    });
-  }
-  if (!isPhysical && given.from !== undefined) {
-    throw new Problem('--from is for a physical snapshot', {
-      hint: 'add --physical; without it leave --from out: archives are always of the Database+Sync server',
-    });
-  }
   if (given.from !== undefined && named !== given.from) {
     throw new Problem(`--to ${given.to} is on ${named}, and --from takes the snapshot on ${given.from}`, {
       hint: `the folder of a physical snapshot is on its source: --from ${given.from} --to ${folder}`,

@@ -93,13 +93,6 @@ test('one of another chain is not taken for that of the deployment', async () =>
   );
 });
 
-test('only a physical snapshot can be published: archives hold no roles', async () => {
-  const context = await contextOf({});
-  await expect(async () =>
-    takeSnapshot.resources({ ...context, given: { to: '/data/s', publish: '' } }),
-  ).rejects.toThrow('--publish is for a physical snapshot');
-});
-
 /** What the plan says about the source. */
 async function planned(to: string, given: Given, more: Record<string, string> = {}) {
   const host = fakeHost([[/^ls /, '']], {
@@ -166,10 +159,6 @@ test('it is taken where a server or a repository is, and its folder is there', a
   await expect(resources('db-1:/data/s', {}, { from: 'replica-1' })).rejects.toThrow(
     '--to db-1:/data/s is on db-1, and --from takes the snapshot on replica-1',
   );
-  const context = await contextOf({});
-  await expect(async () =>
-    takeSnapshot.resources({ ...context, given: { to: '/data/s', from: 'db-1' } }),
-  ).rejects.toThrow('--from is for a physical snapshot');
 });
 
 test('in a storage it is of the host that is named, and the inventory has to name the storage', async () => {
