@@ -172,6 +172,14 @@ test("a template of the team's own folder has priority, and is named where it is
   expect(run.stderr).toContain(`${own}/node.config.toml:1:`);
 });
 
+test('the command comes before its options', () => {
+  const run = program(fleet, '-i', 'one', 'deploy', '--check');
+  expect([run.status, run.stderr]).toEqual([
+    3,
+    'unexpected option "-i"\n  the command comes first: rpc-playbooks deploy -i …; only -C DIR may be before it\n',
+  ]);
+});
+
 test('a command or a folder that does not exist is refused', () => {
   const unknown = program(folder, 'deplyo');
   expect([unknown.status, unknown.stderr]).toEqual([

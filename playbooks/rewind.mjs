@@ -6,7 +6,7 @@ import { play, playbook, roles, rolling, runPlaybook } from '../lib/start/playbo
 await runPlaybook(
   playbook(
     'rewind',
-    'after a divergence, deletes the blocks that the trusted sequencer or layer 1 does not have, and goes on from there.',
+    'deletes, after a divergence, the blocks that the trusted sequencer or layer 1 does not have, and goes on from there.',
     [
       play('one synchronizer', {
         hosts: 'all',

@@ -12,6 +12,7 @@ const mistakes: readonly (readonly [string, readonly string[], string])[] = [
     '--host: lab-fleet has no host "db-1" in group rpc\n  known: rpc-1, rpc-2, rpc-3, rpc-4\n',
   ],
   ['restart', ['--component', 'jsonrpc'], '--component jsonrpc: unknown\n  did you mean json-rpc?\n'],
+  ['restart', ['json-rpc'], 'unexpected word "json-rpc"\n  did you mean --component json-rpc?\n'],
   ['switch', [], '--to is missing\n'],
   ['switch', ['--to', 'rpc-1'], '--to: lab-fleet has no host "rpc-1" in group database\n  known: db-1\n'],
   ['rewind', ['--to', 'latest'], '--to latest: must be the number of a block\n'],
@@ -73,6 +74,13 @@ test.each(['drain', 'restart', 'remove'])(
     expect(stdout).toContain(`npx zx playbooks/${name}.mjs --${option} NAME --inventory mainnet --check\n`);
   },
 );
+
+test.each(['rollback', 'rewind', 'schedule'])('%s --help has no example of a part of it', async (name) => {
+  const { stdout } = await runPlaybook(name, '--help');
+  const examples = stdout.slice(stdout.indexOf('\nExamples\n'), stdout.indexOf('\nExit codes\n'));
+  expect(examples).toContain('--inventory mainnet --check\n');
+  expect(examples).not.toMatch(/--role|--limit/);
+});
 
 const replica: Changes = [
   [['groups', 'replica'], { 'replica-1': { address: '172.30.77.40' } }],

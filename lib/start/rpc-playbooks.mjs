@@ -38,6 +38,12 @@ try {
 }
 
 const script = scripts.get(chosen);
+if (verb.startsWith('-') && !asksForHelp) {
+  const named = commandLine.find((word) => scripts.has(word));
+  end(
+    `unexpected option "${verb}"\n  the command comes first: rpc-playbooks ${named ?? 'COMMAND'} ${verb} …; only -C DIR may be before it`,
+  );
+}
 if (script !== undefined) {
   process.argv = [process.execPath, script, ...commandLine];
   // Before a playbook of the project folder, and not for ours: they start faster without.

@@ -20,7 +20,7 @@ export const run = command({
   purpose:
     'shows the facts of every host that roles decide by: system, processor, memory, disks; and its own variables, with their places. It is read-only.',
   options: factsOptions,
-  examples: ['--inventory mainnet', '--inventory mainnet --json | jq .["db-1"].memory'],
+  examples: ['--inventory mainnet', `--inventory mainnet --json | jq '.["db-1"].memory'`],
   exits: { 0: 'all hosts answer', 3: 'bad input', 4: 'a host is unreachable', 130: 'interrupted' },
   around: onHosts,
   work: ({ given }, around) =>

@@ -19,6 +19,9 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
     (play) => `  ${play.name} (${play.hosts}): ${play.roles.map((r) => r.name).join(', ')}`,
   );
   const role = roleNames[2] ?? roleNames[0] ?? 'NAME';
+  // A part of a rollback or of a rewind is no example, and a schedule has no hosts of an inventory.
+  const isNarrowed =
+    Object.keys(playbook.options).length === 0 && playbook.plays.some(({ hosts }) => /\brpc\b/.test(hosts));
   const needed = Object.entries(playbook.options).filter(([, option]) => option.required);
   const required = needed.map(([name, { value }]) => `--${name} ${value} `).join('');
   return helpText({
@@ -28,9 +31,13 @@ export function playbookHelp<V>(playbook: Playbook<V>, roleNames: readonly strin
     examples: [
       `${required}--inventory mainnet --check`,
       `${required}--inventory mainnet`,
-      `--inventory mainnet --role ${role} --limit rpc`,
-      "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
-    ].slice(0, required === '' ? 4 : 2),
+      ...(isNarrowed
+        ? [
+            `--inventory mainnet --role ${role} --limit rpc`,
+            "--inventory mainnet --limit 'rpc,!rpc-2' --set verify.attempts=60",
+          ]
+        : []),
+    ],
     exits: runExits,
     more: [['Plays and roles, in order', ...plays].join('\n')],
   });

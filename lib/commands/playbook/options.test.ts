@@ -137,6 +137,13 @@ test.each([
     'unexpected word "plan"',
     'the plan is check mode: npx zx playbooks/deploy.mjs --inventory NAME --check',
   ],
+  [['lab'], 'unexpected word "lab"', 'did you mean --inventory lab?'],
+  [['-i', 'lab', 'rpc-1'], 'unexpected word "rpc-1"', 'options start with --; see --help'],
+  [
+    ['-i', 'lab', '—check'],
+    'unexpected word "—check"',
+    'an option starts with two plain hyphens, --: type them',
+  ],
   [['--role', 'docker,dokcer'], 'unknown role "dokcer"', 'did you mean docker?'],
   [['--zzz'], 'unknown option "--zzz"', 'see --help'],
   [['--constructor'], 'unknown option "--constructor"', 'see --help'],

@@ -68,7 +68,7 @@ test('bad input ends with 3 and one clear message, and writes nothing', async ()
     '-i',
     inventory,
   );
-  await refused('unexpected word "x"\n  options start with --; see --help', 'x');
+  await refused('unexpected word "x"\n  did you mean --inventory x?', 'x');
   await refused('--out is given twice\n  keep one of the two', '--out', out, '-o', out, '-i', inventory);
   await writeFile(out, '');
   await refused(

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { Problem } from '../problem/problem.ts';
 import { asStarted } from '../text/as-started.ts';
 import { fieldsOf } from '../text/keys.ts';
+import { shellWord } from '../text/shell-word.mjs';
 import { didYouMean, suggest } from '../text/suggest.ts';
 
 /** One option of a command. */
@@ -82,7 +83,7 @@ export function parseCommandLine<T extends OptionTable>(
   const { values, positionals } = read(args, table);
   const extra = positionals.find((word, i) => !(i === 0 ? words.includes(word) : more));
   if (extra !== undefined) {
-    const allowed = words.length > 0 ? didYouMean(extra, words) : 'options start with --; see --help';
+    const allowed = words.length > 0 ? didYouMean(extra, words) : meantBy(extra, table, fieldsOf(values));
     const known = words.includes(extra)
       ? `only one word fits here, and ${positionals[0]} is the first`
       : allowed;
@@ -94,6 +95,18 @@ export function parseCommandLine<T extends OptionTable>(
     return [name, said ?? (repeat ? [] : absent)];
   });
   return { given: Object.fromEntries(given) as Given<T>, words: positionals };
+}
+
+/** What a word without dashes was meant for, where none fits. */
+function meantBy(word: string, table: OptionTable, given: Readonly<Record<string, unknown>>): string {
+  // A dash as word processors and web pages write it.
+  if (/^[\u2010-\u2015\u2212]/.test(word)) return 'an option starts with two plain hyphens, --: type them';
+  const takesIt = ({ completes }: OptionSpec) => typeof completes === 'object' && completes.includes(word);
+  const [option] = Object.entries(table).find(([, spec]) => takesIt(spec)) ?? [];
+  if (option !== undefined) return `did you mean --${option} ${word}?`;
+  return 'inventory' in table && given.inventory === undefined
+    ? `did you mean --inventory ${shellWord(word)}?`
+    : 'options start with --; see --help';
 }
 
 function read(args: readonly string[], table: OptionTable) {
