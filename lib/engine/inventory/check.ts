@@ -88,9 +88,10 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
       const expected = def.type === 'number' && 'format' in def ? 'int' : issue.expected;
-      return withHint(
-        `must be ${typeNames[expected]}, not ${typeNames[typeOf(input)]}`,
-        typeHint(expected, input),
+      const inQuotes = expected === 'string' ? messageInQuotes(issue.inst as z.ZodType, input) : undefined;
+      return (
+        inQuotes ??
+        withHint(`must be ${typeNames[expected]}, not ${typeNames[typeOf(input)]}`, typeHint(expected, input))
       );
     }
     case 'invalid_value': {
@@ -112,6 +113,15 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
+/**
+ * What is wrong with a number also where it is in quotes, such as a size without its unit. One that
+ * lost digits is not judged.
+ */
+function messageInQuotes(schema: z.ZodType, input: unknown): string | undefined {
+  if (!Number.isSafeInteger(input)) return undefined;
+  return schema.safeParse(String(input)).error?.issues[0]?.message;
+}
+
 function withHint(words: string, hint: string | undefined): string {
   return hint === undefined ? words : `${words}\n${hint}`;
 }
@@ -129,7 +139,9 @@ function typeHint(expected: string, input: unknown): string | undefined {
   }
   if (typeof input !== 'string') return undefined;
   if (expected === 'boolean' && /^(yes|no|on|off)$/i.test(input)) return 'YAML 1.2 knows only true and false';
-  return /^(number|int)$/.test(expected) && /^-?\d+$/.test(input)
-    ? 'write the value without quotes'
+  if (!/^(number|int)$/.test(expected)) return undefined;
+  if (/^-?\d+$/.test(input)) return 'write the value without quotes';
+  return /^-?\d+(\.\d+)? ?([a-z]+|%)$/i.test(input)
+    ? 'write the number alone, in the unit of the key: docs/configuration.md has it'
     : undefined;
 }

@@ -214,10 +214,18 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write the value without quotes'],
   ],
   [
-    'a number in place of text',
-    v('  day: 0123\n  servers: [1.10]\n  region: true'),
+    'a number with its unit',
+    good.replace('7', '7d'),
     [
-      "a.yaml:3:8: day must be text, not a whole number\n  put the value in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
+      'a.yaml:2:62: network.chain_id must be a whole number, not text\n  write the number alone, in the unit of the key: docs/configuration.md has it',
+    ],
+  ],
+  [
+    'a number in place of text',
+    v('  day: 20241101\n  servers: [1.10]\n  region: true'),
+    [
+      // In quotes it would be wrong, too.
+      'a.yaml:3:8: day must be a day, YYYY-MM-DD',
       "a.yaml:4:13: servers.0 must be text, not a number with a fraction\n  put the value in quotes, '…': as a number it loses zeros in front and digits after the sixteenth",
       "a.yaml:5:11: region must be text, not true or false\n  put the value in quotes, '…'",
     ],

@@ -681,6 +681,11 @@ test.each<[string, Changes, string | RegExp]>([
     /state_db\.work_mem must be a PostgreSQL size such as 128MB or 16GB/,
   ],
   [
+    'a number in place of a size, which quotes would not help',
+    [[['vars', 'state_db', 'work_mem'], 32]],
+    /state_db\.work_mem must be a PostgreSQL size such as 128MB or 16GB$/m,
+  ],
+  [
     'a size with a unit of PostgreSQL for Docker',
     [[['vars', 'state_db', 'shm_size'], '1GB']],
     /state_db\.shm_size must be a Docker size such as 1gb/,
