@@ -677,6 +677,13 @@ test('a missing inventory', async () => {
     hint: 'known: mainnet, one',
   });
   await expect(loadInventory(join(here, 'x.yaml'), schema)).rejects.toThrow('does not exist');
+  const meant = { hint: `did you mean --inventory ${join(here, 'mainnet.yaml')}?` };
+  await expect(loadInventory('mainnet.yaml', schema, { folder: here })).rejects.toMatchObject(meant);
+  await expect(loadInventory(join(here, 'mainnet'), schema)).rejects.toMatchObject(meant);
+  const other = await write({ 'mainnet.yml': good });
+  await expect(loadInventory('mainnet', schema, { folder: other })).rejects.toMatchObject({
+    hint: `did you mean --inventory ${join(other, 'mainnet.yml')}?`,
+  });
   await expect(loadInventory('', schema, { folder: here })).rejects.toThrow(
     'there is no inventory called ""',
   );

@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { pathBeside } from '../file/private-file.ts';
 import { shown } from '../file/shown-path.ts';
 import { type Place, Problem, Problems } from '../problem/problem.ts';
 import { errorCode } from '../text/error-code.ts';
+import { shellWord } from '../text/shell-word.mjs';
 import { didYouMean } from '../text/suggest.ts';
 import { type SaidHosts, withAskedHosts } from './asked-hosts.ts';
 import { type GroupTree, groupTree } from './group-tree.ts';
@@ -109,13 +110,24 @@ async function findInventory(nameOrFile: string, folder: string | undefined): Pr
       hint: 'copy inventory/testnet.yaml and fill in the hosts; --limit chooses some of them',
     });
   }
-  if (isPath) throw new Problem(`inventory ${nameOrFile} ${absence(path)}`);
+  const hint = alike(path, folder);
+  if (isPath) throw new Problem(`inventory ${nameOrFile} ${absence(path)}`, { hint });
   const isFileHere = existsSync(nameOrFile) && statSync(nameOrFile).isFile();
   throw new Problem(`there is no inventory called "${nameOrFile}": ${shown(path)} ${absence(path)}`, {
     hint: isFileHere
       ? `for the file of this name: --inventory ./${nameOrFile}`
-      : didYouMean(nameOrFile, inventoryNames(folder)),
+      : (hint ?? didYouMean(nameOrFile, inventoryNames(folder))),
   });
+}
+
+/** An inventory of this name with another ending, or in the folder of inventories. */
+function alike(path: string, folder = ''): string | undefined {
+  const name = basename(path).replace(/\.ya?ml$/, '');
+  const files = [dirname(path), folder].flatMap((at) =>
+    ['yaml', 'yml'].map((ending) => join(at, `${name}.${ending}`)),
+  );
+  const found = name === '' ? undefined : files.find((file) => existsSync(file));
+  return found && `did you mean --inventory ${shellWord(shown(found))}?`;
 }
 
 /** The names of the inventories in a folder: of its YAML files, those with a key `groups`. */

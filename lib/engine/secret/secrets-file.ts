@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
 import { writePrivateFile } from '../file/private-output.ts';
@@ -30,7 +31,9 @@ export function recipientsFileOf(secretsFile: string): string {
 /** The command for a file of secrets, as an operator would type it. */
 export function secretsCommand(secretsFile: string, words: string): string {
   const path = secretsFile.replace(/\.secrets\.age$/, '');
-  const inventory = dirname(path) === 'inventory' ? basename(path) : `${path}.yaml`;
+  const ending = existsSync(`${path}.yml`) && !existsSync(`${path}.yaml`) ? 'yml' : 'yaml';
+  const isNamed = dirname(path) === 'inventory' && ending === 'yaml';
+  const inventory = isNamed ? basename(path) : `${path}.${ending}`;
   return `npx zx playbooks/secrets.mjs --inventory ${shellWord(inventory)} ${words}`;
 }
 

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
+import { temporaryDirectory } from '../host/testing/local-connection.ts';
 import { describeError } from '../output/describe-error.ts';
 import { Problem } from '../problem/problem.ts';
 import { secretsCommand } from '../secret/secrets-file.ts';
@@ -26,6 +29,14 @@ test.each([
   vi.stubEnv('RPC_PLAYBOOKS_FOLDER', folder);
   expect(asRepeated(text)).toBe(expected);
   expect(asRepeated(asRepeated(text))).toBe(expected);
+});
+
+test('the command for the secrets of an inventory names a file that is there', () => {
+  const path = join(temporaryDirectory(), 'mainnet');
+  writeFileSync(`${path}.yml`, '');
+  expect(secretsCommand(`${path}.secrets.age`, 'generate')).toContain(`--inventory ${path}.yml generate`);
+  writeFileSync(`${path}.yaml`, '');
+  expect(secretsCommand(`${path}.secrets.age`, 'generate')).toContain(`--inventory ${path}.yaml generate`);
 });
 
 test('the hint of an error acts in the folder of the run', () => {
