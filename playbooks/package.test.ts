@@ -152,8 +152,19 @@ test("inventories are found in the team's own folder: by -C, or upwards from the
     expect(run.stdout, run.stderr).toContain('db-1');
     expect(run.status).toBe(0);
   }
-  const elsewhere = program(folder, ...words);
-  expect(elsewhere.status).toBe(3);
+});
+
+test("outside of a project folder a name is not that of the program's own inventory", () => {
+  for (const command of ['validate', 'deploy', 'secrets show']) {
+    const run = program(folder, ...command.split(' '), '--inventory', 'testnet');
+    expect(run.stderr, command).toBe(
+      '--inventory testnet is a name, and no project folder is here or above: none has rpc-playbooks.yaml\n  go into your project folder, or name it: -C DIR; init makes one\n',
+    );
+    expect(run.status).toBe(3);
+  }
+  const file = program(folder, 'deploy', '--list-hosts', '--inventory', 'my-fleet/inventory/one.yaml');
+  expect(file.stdout, file.stderr).toContain('db-1');
+  expect(program(installed, 'validate', '--inventory', 'testnet').stderr).toContain('is not filled in');
 });
 
 test('commands in messages have -C where the run has it', () => {
