@@ -1,4 +1,5 @@
 import { connect as connectSocket, Socket, type TcpNetConnectOpts } from 'node:net';
+import { dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { NodeSSH } from 'node-ssh';
 import type {
@@ -400,7 +401,10 @@ function quoted(whose: string, words: readonly string[]): string {
 const mostWords = 12;
 
 function noKey(name: string, config: SshConfig, { unusable }: Credentials): Unreachable {
+  // Of the user who runs this: with sudo, that is another one than the owner of the keys.
+  const folders = [...new Set(config.identityFiles.map((file) => dirname(file)))];
   const advice = [
+    ...(folders.length > 0 && unusable.length === 0 ? [`none was found in ${folders.join(', ')}`] : []),
     'give identity_file in the inventory, or add a key to the SSH agent',
     `without a key: ssh-keygen && ssh-copy-id ${destination(config)}`,
     ...unusable,

@@ -100,6 +100,14 @@ test('an unusable key is reported before anything is sent', async () => {
   expect(await refusal({ identityFile: undefined })).toBe(
     'h: there is no key to log in with as root\n  give identity_file in the inventory, or add a key to the SSH agent; without a key: ssh-keygen && ssh-copy-id root@127.0.0.1',
   );
+  sshConfig(
+    'hostname 127.0.0.1',
+    'identityfile /nowhere/.ssh/id_rsa',
+    'identityfile /nowhere/.ssh/id_ed25519',
+  );
+  expect(await refusal({ identityFile: undefined })).toContain(
+    '\n  none was found in /nowhere/.ssh; give identity_file in the inventory, or add a key',
+  );
   expect(await refusal({ identityFile: '/nowhere/key' })).toBe(
     'h: the key file /nowhere/key cannot be read\n  see identity_file in the inventory',
   );
