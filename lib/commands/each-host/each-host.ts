@@ -4,7 +4,7 @@ import { connected } from '../../engine/command-line/connected.ts';
 import { openSession } from '../../engine/host/open-session.ts';
 import type { Session } from '../../engine/host/session.ts';
 import type { SourcedInventory } from '../../engine/inventory/inventory.ts';
-import { describeErrorOn, inOneLine } from '../../engine/output/describe-error.ts';
+import { describeErrorOn } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
@@ -95,11 +95,12 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
   return redact(printable(`${name.padEnd(width)}  ${text}`));
 }
 
-/** The line of a host that was not reached. */
-export function unreachableLine(
+/** The lines of a host that was not reached. Each stands alone: a command among them is copied. */
+export function unreachableLines(
   hosts: readonly Reached[],
   { name, error }: Extract<Reached, { error: unknown }>,
-) {
-  const reason = inOneLine(describeErrorOn(name, error));
-  return wrappedFor(hostLine(hosts, name, `unreachable: ${reason}`), process.stdout);
+): string[] {
+  const [reason = '', ...more] = describeErrorOn(name, error).split('\n');
+  const lines = [`unreachable: ${reason}`, ...more.map((line) => `    ${line.trim()}`)];
+  return lines.map((line) => wrappedFor(hostLine(hosts, name, line), process.stdout));
 }

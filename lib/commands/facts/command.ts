@@ -6,7 +6,7 @@ import { bytes } from '../../engine/output/units.ts';
 import { describePlace, exitCode } from '../../engine/problem/problem.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import type { Reached } from '../each-host/each-host.ts';
-import { eachHostOptions, hostLine, onHosts, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, unreachableLines, withHosts } from '../each-host/each-host.ts';
 
 export const factsOptions = {
   ...eachHostOptions,
@@ -56,7 +56,7 @@ function factLines(
   host: Reached,
   variables: readonly SourcedVariable[],
 ): string[] {
-  if ('error' in host) return [unreachableLine(hosts, host)];
+  if ('error' in host) return unreachableLines(hosts, host);
   const own = ownVariableLines(variables).map((line) => ['variable', line] as const);
   return [...rows(host.session.facts), ...own].map(([title, text]) =>
     hostLine(hosts, host.name, `${title.padEnd(10)}  ${text}`),

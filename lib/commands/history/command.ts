@@ -8,7 +8,7 @@ import { printable } from '../../engine/text/printable.ts';
 import { recordFolder } from '../../node/project/project-folder.ts';
 import { versionOf } from '../../node/variables/generation.ts';
 import type { Around, ReachedHosts } from '../each-host/each-host.ts';
-import { eachHostOptions, onHosts, sessionsOf, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, onHosts, sessionsOf, unreachableLines, withHosts } from '../each-host/each-host.ts';
 import { checksIn, type PastCheck } from './checks.ts';
 import { type HostHistory, mergeRuns, type PastRun, readHistory } from './history.ts';
 
@@ -107,7 +107,7 @@ function linesOf({ reached: { hosts }, read, runs, checks }: Found, verbose: boo
     ...(bad > 0 ? [line(host, `${bad} lines of its journal cannot be read`)] : []),
   ];
   return [
-    ...hosts.flatMap((host) => ('error' in host ? [unreachableLine(hosts, host)] : [])),
+    ...hosts.flatMap((host) => ('error' in host ? unreachableLines(hosts, host) : [])),
     ...(runs.length > 0 || read.length === 0
       ? runs.flatMap(ofRun)
       : [`no run has changed ${read.map(({ host }) => host).join(', ')} since there is a journal`]),

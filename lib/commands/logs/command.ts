@@ -11,7 +11,7 @@ import {
   hostLine,
   onHosts,
   sessionsOf,
-  unreachableLine,
+  unreachableLines,
   withHosts,
 } from '../each-host/each-host.ts';
 
@@ -51,7 +51,7 @@ export const run = command({
     }
     const lines = wholeNumber('--lines', given.lines, 100_000, 0) ?? 20;
     return withHosts(given, around, async ({ hosts, interrupt }) => {
-      for (const host of hosts) if ('error' in host) around.say(unreachableLine(hosts, host));
+      for (const host of hosts) if ('error' in host) around.say(unreachableLines(hosts, host).join('\n'));
       const connected = sessionsOf(hosts);
       const shown = await Promise.all(
         connected.map(async ({ name, session }) => {

@@ -1,7 +1,7 @@
 import { command } from '../../engine/command-line/command.ts';
 import { seconds } from '../../engine/output/units.ts';
 import { exitCode } from '../../engine/problem/problem.ts';
-import { eachHostOptions, hostLine, onHosts, unreachableLine, withHosts } from '../each-host/each-host.ts';
+import { eachHostOptions, hostLine, onHosts, unreachableLines, withHosts } from '../each-host/each-host.ts';
 
 export const pingOptions = eachHostOptions;
 
@@ -15,7 +15,7 @@ export const run = command({
   work: ({ given }, around) =>
     withHosts(given, around, async ({ hosts }) => {
       for (const host of hosts) {
-        if ('error' in host) around.say(unreachableLine(hosts, host));
+        if ('error' in host) around.say(unreachableLines(hosts, host).join('\n'));
         else {
           const answers = `answers, ${seconds(host.seconds)}, ${host.session.facts.distribution.title}`;
           around.say(hostLine(hosts, host.name, answers));

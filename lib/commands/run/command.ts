@@ -16,7 +16,7 @@ import {
   hostLine,
   onHosts,
   sessionsOf,
-  unreachableLine,
+  unreachableLines,
   withHosts,
 } from '../each-host/each-host.ts';
 
@@ -68,7 +68,8 @@ export const run = command({
     return withHosts(given, around, async (reached) => {
       const perform = () => onAll(reached, words, timeoutSeconds);
       const done = await (given.change ? whileLocked(reached, around, words, perform) : perform());
-      for (const host of reached.hosts) if ('error' in host) around.say(unreachableLine(reached.hosts, host));
+      for (const host of reached.hosts)
+        if ('error' in host) around.say(unreachableLines(reached.hosts, host).join('\n'));
       for (const each of done) for (const line of linesOf(each, reached)) around.say(line);
       if (done.some((each) => 'output' in each && !each.output.ok)) return exitCode.failed;
       return done.some((each) => 'error' in each) ? exitCode.unreachable : exitCode.converged;

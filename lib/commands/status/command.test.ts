@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { parseCommandLine } from '../../engine/command-line/command-line.ts';
 import { temporaryDirectory } from '../../engine/host/testing/local-connection.ts';
+import { Problem } from '../../engine/problem/problem.ts';
 import { Secret } from '../../engine/secret/secret.ts';
 import type { HostStatus } from '../../node/status/host.ts';
 import type { Expected } from '../../node/status/judge.ts';
@@ -152,6 +153,15 @@ test('no text of a host controls the terminal, and no secret is shown', () => {
     plain,
   );
   for (const line of lines) expect(line).not.toMatch(/\p{Cc}|correct-horse/u);
+});
+
+test('what to do about a host that is not reached has lines of its own, to be copied', () => {
+  const error = new Problem('i: its host key is not known', { hint: 'compare it, then\n  ssh-keyscan i' });
+  expect(statusLines([{ ...unreachable('i'), error }], plain).slice(0, 3)).toEqual([
+    'i  unreachable: its host key is not known',
+    '    compare it, then',
+    '    ssh-keyscan i',
+  ]);
 });
 
 interface Ended {

@@ -104,7 +104,7 @@ test('a job of which systemd says nothing for long is left running', async () =>
   const applied = job('it is done', { ...work, done: async () => drift('not yet') }).work(host);
   await expect(applied).rejects.toMatchObject({
     message: 'systemd does not say whether work runs',
-    hint: 'work goes on on db-1, and the next run finds it again',
+    hint: 'work keeps running on db-1, and the next run finds it again',
   });
 });
 
@@ -112,5 +112,7 @@ test('an interrupted wait leaves the job running on the host', async () => {
   const { host } = hostWith([unit('inactive'), unit('active'), unit('active')]);
   const interrupted = { ...host, sleep: async () => {} } as unknown as Writer;
   const applied = job('it is done', { ...work, done: async () => drift('not yet') }).work(interrupted);
-  await expect(applied).rejects.toThrow('interrupted; work goes on on db-1, and the next run finds it again');
+  await expect(applied).rejects.toThrow(
+    'interrupted; work keeps running on db-1, and the next run finds it again',
+  );
 });

@@ -196,7 +196,7 @@ async function watch(host: Writer, { unit, progress }: LongWork, first: End = {}
       })`sh -c ${watchScript} watch-job ${unit} ${2 * seconds}`,
       progress?.(host),
     ]);
-    const meanwhile = `${unit} goes on on ${host.name}, and the next run finds it again`;
+    const meanwhile = `${unit} keeps running on ${host.name}, and the next run finds it again`;
     await pause(host, seconds + answerLimit, meanwhile, asked);
     const [shown, reached] = await asked;
     const state = endIn(shown);
