@@ -203,6 +203,9 @@ test('a command or a folder that does not exist is refused', () => {
     status: 3,
     stderr: '-C nowhere: there is no such folder\n  name the folder of your inventories after -C\n',
   });
+  expect(program(fleet, 'deploy', '-C', 'inventory/one.yaml').stderr).toBe(
+    '-C inventory/one.yaml: that is a file\n  name the folder of your inventories after -C\n',
+  );
   expect(program(folder, 'deploy', '--help').stdout).toContain(
     '\n  npx rpc-playbooks deploy --inventory mainnet\n',
   );

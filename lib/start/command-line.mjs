@@ -47,8 +47,12 @@ function inFolder(all) {
   process.env.RPC_PLAYBOOKS_FOLDER = folder;
   try {
     process.chdir(folder ?? '');
-  } catch {
-    end(`-C ${folder ?? ''}: there is no such folder\n  name the folder of your inventories after -C`);
+  } catch (error) {
+    const { code = '' } = /** @type {NodeJS.ErrnoException} */ (error);
+    /** @type {Readonly<Record<string, string>>} */
+    const reasons = { ENOTDIR: 'that is a file', EACCES: 'this user may not enter that folder' };
+    const why = reasons[code] ?? 'there is no such folder';
+    end(`-C ${folder ?? ''}: ${why}\n  name the folder of your inventories after -C`);
   }
   const isOurs = `${process.cwd()}/` === fileURLToPath(new URL('../..', import.meta.url));
   const makesOne = process.argv.some((word) => /(^|\/)init(\.mjs)?$/.test(word));

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { asUser } from '../../engine/file/testing/other-users.ts';
 import { run } from './command.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'init-'));
@@ -160,5 +161,15 @@ test('a place that cannot be written is named', async () => {
   const file = newFolder();
   writeFileSync(file, '');
   const outcome = await init([join(file, 'my-fleet'), '--network', 'test']);
-  expect(outcome).toEqual({ code: 3, said: `${file}/my-fleet cannot be made (ENOTDIR)` });
+  expect(outcome).toEqual({
+    code: 3,
+    said: `${file}/my-fleet cannot be made (a part of its path is a file)`,
+  });
+  const closed = newFolder();
+  mkdirSync(closed, { mode: 0o700 });
+  const ofOther = await asUser(65_534, () => init([join(closed, 'my-fleet'), '--network', 'test']));
+  expect(ofOther).toEqual({
+    code: 3,
+    said: `${closed}/my-fleet cannot be made (no permission to write in its folder)`,
+  });
 });

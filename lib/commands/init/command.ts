@@ -4,12 +4,12 @@ import { type CommandOutput, command, standardOutput } from '../../engine/comman
 import { type Given, parseCommandLine, shared } from '../../engine/command-line/command-line.ts';
 import { unfitness } from '../../engine/file/bounded-file.ts';
 import { refuseSystemFolder } from '../../engine/file/folder-for-files.ts';
+import { whyUnwritten } from '../../engine/file/private-output.ts';
 import { shown } from '../../engine/file/shown-path.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { terminal } from '../../engine/output/terminal.ts';
 import { exitCode, Problem } from '../../engine/problem/problem.ts';
 import type { Ask } from '../../engine/secret/ask.ts';
-import { errorCode } from '../../engine/text/error-code.ts';
 import { isKeyOf } from '../../engine/text/keys.ts';
 import { printable } from '../../engine/text/printable.ts';
 import { installation } from '../../node/project/project-folder.ts';
@@ -51,6 +51,7 @@ export const run = command({
   async work({ given, words: [folder] }, around) {
     if (!folder)
       throw new Problem('the name of the folder is missing', { hint: 'init DIR, such as: init my-fleet' });
+    refuseUnseen(folder);
     refuseUsed(folder);
     const answers = await answered(given, around);
     refuseClash(answers);
@@ -64,6 +65,18 @@ export const run = command({
     return exitCode.converged;
   },
 });
+
+const cannotBeMade = (folder: string, error: unknown) =>
+  new Problem(`${folder} cannot be made (${whyUnwritten(error)})`, { cause: error });
+
+/** A folder on the way may be closed to this user. */
+function refuseUnseen(folder: string): void {
+  try {
+    statSync(folder, { throwIfNoEntry: false });
+  } catch (error) {
+    throw cannotBeMade(folder, error);
+  }
+}
 
 /**
  * A folder of git alone is a clone of a new repository. One that others can change would be
@@ -176,7 +189,7 @@ function write(folder: string, name: string, known: Known): string[] {
       writeFileSync(join(folder, file), text, { flag: 'wx', mode: 0o644 });
     }
   } catch (error) {
-    throw new Problem(`${folder} cannot be made (${errorCode(error)})`, { cause: error });
+    throw cannotBeMade(folder, error);
   }
   return Object.keys(files);
 }

@@ -98,7 +98,11 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is a file',
 };
 
-function cannotWrite(path: string, error: unknown): Problem {
+/** Why the file system refused a file or a folder, in words where there are some. */
+export function whyUnwritten(error: unknown): string {
   const code = errorCode(error) ?? 'unknown error';
-  return new Problem(`cannot write ${path} (${reasons[code] ?? code})`);
+  return reasons[code] ?? code;
 }
+
+const cannotWrite = (path: string, error: unknown) =>
+  new Problem(`cannot write ${path} (${whyUnwritten(error)})`);
