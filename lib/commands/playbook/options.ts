@@ -96,7 +96,7 @@ export const runOptions = {
   'break-lock': { help: 'take over the lock of another run, which stops if it is alive' },
   wait: {
     value: 'DURATION',
-    help: 'wait this long for the lock of another run, then make the plan: 10m, 90s, 1h (default: end at\nonce with code 5)',
+    help: 'wait this long for the lock of another run, then make the plan: 10m, 1h, 90 (seconds)\n(default: end at once with code 5)',
   },
   yes: { short: 'y', help: 'change without asking; without a terminal a run never asks' },
   diff: { help: 'show whole diffs (default: long new files are shortened)' },

@@ -41,7 +41,7 @@ export const statusOptions = {
   every: { value: 'SECONDS', help: 'with --watch: interval (default: 5)' },
   'stale-after': {
     value: 'DURATION',
-    help: 'a host is unhealthy without a new block for so long: 90s, 5m, 1h (default: 5m)',
+    help: 'a host is unhealthy without a new block for so long: 5m, 1h, 90 (seconds; default: 5m)',
   },
   'max-behind': {
     value: 'BLOCKS',
