@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { dirname } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { quote } from '../../engine/host/quote.ts';
 import type { Inventory } from '../../engine/inventory/inventory.ts';
 import { Problem } from '../../engine/problem/problem.ts';
@@ -42,13 +42,28 @@ export function driftCheck({ name, file: path, hosts }: Inventory<Variables>, id
     file(program).content(metricsProgram('drift-check')).mode(0o755),
     schedule(`${product}-drift-${name}`, {
       every,
-      command: quote([program, process.execPath, installation, path, wanted.user, every, textfiles, ...more]),
+      command: quote([
+        program,
+        process.execPath,
+        installation,
+        fromProject(path),
+        wanted.user,
+        every,
+        textfiles,
+        ...more,
+      ]),
       description: `Check mode of the inventory ${name}`,
       ...(hosts.some(({ connection }) => connection.type === 'local')
         ? { sandbox: false }
         : sandboxFor(wanted.user)),
     }),
   ];
+}
+
+/** The check works in the project folder, wherever the schedule was made. */
+function fromProject(path: string): string {
+  const there = relative(projectFolder, resolve(path));
+  return there.startsWith('..') ? resolve(path) : there;
 }
 
 /**
