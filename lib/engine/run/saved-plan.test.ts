@@ -83,7 +83,9 @@ test('a plan of the version before is read, and refused with a sentence about th
   const made = `of the program made this plan (2026-11-26T19:00:24.992Z), ${reads}`;
   expect(refusal(plan, [], inventory)).toBe(`an earlier version ${made}`);
   expect(refusal({ ...plan, version: '0.0.9' }, [], inventory)).toBe(`version 0.0.9 ${made}`);
-  expect(refusal({ ...plan, version: programVersion() }, [], inventory)).toContain('testnet has changed');
+  expect(refusal({ ...plan, version: programVersion() }, [], inventory)).toContain(
+    'is not the inventory testnet of the plan',
+  );
 });
 
 test('a file that is not a plan is reported', async () => {
@@ -132,8 +134,8 @@ test('a plan is refused if one of its hosts cannot be reached', () => {
 
 test('a changed inventory is refused, a changed password too', () => {
   const plan = pendingPlan;
-  expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toContain(
-    'has changed since',
+  expect(refusal(plan, plansOf(task('a')), inventoryOf('correct-horse-battery', 81))).toMatch(
+    /^\/\S+\/test\.yaml is not the inventory test of the plan, or has changed since the plan was made \(/,
   );
   expect(refusal(plan, plansOf(task('a')), inventoryOf('another-password'))).toContain('has changed since');
   expect(refusal(plan, [], { ...inventoryOf('another-password'), name: 'other' })).toBe(

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, scryptSync } from 'node:crypto';
+import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
@@ -273,11 +274,13 @@ export function refuseOtherInventory(plan: SavedPlan, inventory: Inventory<unkno
 /** Two versions may read one file in different ways: variables and their defaults change. */
 function otherInventory(
   { version, made, inventory: { name } }: SavedPlan,
-  { name: other }: Inventory<unknown>,
+  { name: other, file }: Inventory<unknown>,
 ) {
   if (name !== other) return `this is a plan of the inventory ${name}, and ${other} is another one`;
   const now = programVersion();
-  if (version === now) return `the inventory ${name} has changed since the plan was made (${made})`;
+  // Another folder may have an inventory of this name.
+  if (version === now)
+    return `${resolve(file)} is not the inventory ${name} of the plan, or has changed since the plan was made (${made})`;
   const by = version === undefined ? 'an earlier version' : `version ${version}`;
   return `${by} of the program made this plan (${made}), and this is ${now}: it reads the inventory ${name} in its own way`;
 }
