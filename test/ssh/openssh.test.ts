@@ -642,6 +642,66 @@ test('a key of the agent logs in where that of the inventory is refused, and bef
   expect(ask).not.toHaveBeenCalled();
 });
 
+const clients = [undefined, 'openssh'] as const;
+
+/** An sshd that takes a key of the agent, too. The agent asks before it signs with that one. */
+async function hostOfAskingAgent(program: string) {
+  const own = await sshdWith('');
+  const asked = newKey();
+  appendFileSync(`${own.clientKey}.pub`, `${publicKey(asked)}\n`);
+  vi.stubEnv('SSH_ASKPASS', program);
+  vi.stubEnv('SSH_ASKPASS_REQUIRE', 'force');
+  const agent = agentWith('-c', asked);
+  vi.stubEnv('SSH_ASKPASS', undefined);
+  vi.stubEnv('SSH_ASKPASS_REQUIRE', undefined);
+  return { own, agent };
+}
+
+test('an agent that refuses to sign with a key keeps no other key from logging in', async () => {
+  const { own, agent } = await hostOfAskingAgent('/bin/false');
+  for (const client of clients) {
+    sshConfig(`IdentityAgent ${agent}`, `IdentityFile ${own.clientKey}`);
+    expect(await said(own, { identityFile: undefined, client })).toBe('in');
+    sshConfig(`IdentityAgent ${agent}`, 'IdentityFile none');
+    expect(await said(own, { identityFile: undefined, client })).toMatch(
+      /^db-1: root could not log in at 127\.0\.0\.1: no key was accepted .*\n {2}ssh of this machine says: sign_and_send_pubkey: .* agent refused operation\n/,
+    );
+  }
+});
+
+test('an agent that refuses to sign is named where there is no ssh to try other keys', async () => {
+  const { own, agent } = await hostOfAskingAgent('/bin/false');
+  const { PATH: path } = process.env;
+  onTestFinished(() => {
+    vi.stubEnv('PATH', path);
+    vi.stubEnv('SSH_AUTH_SOCK', '');
+  });
+  vi.stubEnv('PATH', temporaryDirectory());
+  vi.stubEnv('SSH_AUTH_SOCK', agent);
+  expect(await said(own, { identityFile: undefined })).toMatch(
+    /^db-1: the agent at \S+ did not sign for root: Agent responded with failure\n {2}try: ssh -v -p \d+ root@127\.0\.0\.1$/,
+  );
+});
+
+test('an agent that waits for its user is named, and no firewall; a locked one is named, too', async () => {
+  const program = join(temporaryDirectory(), 'ask');
+  writeFileSync(program, '#!/bin/sh\nexec sleep 8\n', { mode: 0o700 });
+  for (const client of clients) {
+    const { own, agent } = await hostOfAskingAgent(program);
+    sshConfig(`IdentityAgent ${agent}`, 'IdentityFile none');
+    expect(await said(own, { identityFile: undefined, client }, { timeout: 1 })).toBe(
+      `db-1: the agent at ${agent} was asked to sign for root, and did not answer within 1 s
+  it may wait for you, for a confirmation, a PIN or a touch; or allow more: --timeout`,
+    );
+  }
+  const empty = agentWith(newKey());
+  execFileSync('ssh-add', ['-q', '-D'], { env: { ...process.env, SSH_AUTH_SOCK: empty }, stdio: 'ignore' });
+  sshConfig(`IdentityAgent ${empty}`, 'IdentityFile none');
+  expect(await said(sshd, { identityFile: undefined })).toContain(
+    `; the agent at ${empty} shows no key: it has none, or is locked (ssh-add -X)`,
+  );
+});
+
 test('a hundred hosts, and no ssh is left', async () => {
   const own = await sshdWith('');
   const hosts = Array.from({ length: 100 }, (_, at) => `db-${at + 1}`);

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import ssh2, { type ParsedKey } from 'ssh2';
 import { sshKeyFields, typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { publicBlob } from './key-file.ts';
@@ -18,15 +18,44 @@ export async function agentKeyTypes(socket: string): Promise<readonly string[]> 
   return ((await blobsOfAgent(socket)) ?? []).map(typeOfBlob);
 }
 
-/** An agent that offers these keys alone, in this order. */
-export function agentWith(socket: string, wanted: readonly Buffer[]): ssh2.BaseAgent {
+/**
+ * An agent that offers these keys alone, in this order.
+ *
+ * @param onSigning called with true when it is asked to sign, and with false when it has answered
+ */
+export function agentWith(
+  socket: string,
+  wanted: readonly Buffer[],
+  onSigning: (isAsked: boolean) => void,
+): ssh2.BaseAgent {
   const agent = new ssh2.OpenSSHAgent(socket);
+  const open = agent.getStream.bind(agent);
+  // An agent that never answers does not hold the process.
+  agent.getStream = (callback) =>
+    open((error, stream) => {
+      if (stream instanceof Socket) stream.unref();
+      callback(error, stream);
+    });
   const all = agent.getIdentities.bind(agent);
   agent.getIdentities = (callback) =>
     all((error, keys) => {
       const inOrder = wanted.flatMap((blob) => keys?.find((key) => blob.equals(blobOfIdentity(key))) ?? []);
       callback(error, inOrder as typeof keys);
     });
+  const sign = agent.sign.bind(agent);
+  // The library gives all four.
+  agent.sign = ((
+    key: Buffer,
+    data: Buffer,
+    options: ssh2.SigningRequestOptions,
+    answer: ssh2.SignCallback,
+  ) => {
+    onSigning(true);
+    return sign(key, data, options, (...answered) => {
+      onSigning(false);
+      answer(...answered);
+    });
+  }) as typeof agent.sign;
   return agent;
 }
 

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../testing/local-connection.ts';
 import { checkHostKey } from './host-key.ts';
@@ -77,6 +77,16 @@ test('a damaged line of known_hosts is named, and is no other key', () => {
     /^db-1: the host key of db-1 is not known, so it is not trusted: /,
   );
   expect(check.refusal()?.message).toContain(`\n  ${file}:3 is about this host, and holds no whole key`);
+});
+
+test('a known_hosts file that cannot be read is named', () => {
+  const folder = dirname(known(''));
+  const check = checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: folder });
+  expect(check.accept(blobOf(ed25519))).toBe(false);
+  expect(check.refusal()?.message).toContain(`\n  ${folder} is a folder`);
+  const none = checkHostKey('db-1', config, { hostKeys: [], knownHostsFile: '/dev/null' });
+  expect(none.accept(blobOf(ed25519))).toBe(false);
+  expect(none.refusal()?.message).not.toContain('/dev/null');
 });
 
 test('without a known_hosts file no host is known', () => {

@@ -4,10 +4,10 @@ import { shellWord } from '../../text/shell-word.mjs';
 import { Unreachable } from '../connection-errors.ts';
 import type { HostKey, KnownKeys } from './known-hosts.ts';
 import {
-  damagedLines,
   findKnownKeys,
   fingerprint,
   hostKeyStatus,
+  knownHostsFaults,
   nameOfHost,
   parseHostKey,
   readKnownHosts,
@@ -65,8 +65,8 @@ interface Trust {
   readonly source: string;
   /** The file that can take a new key. */
   readonly file: string | undefined;
-  /** Lines of known_hosts about it that hold no key, as `file:line`. */
-  damaged(): readonly string[];
+  /** Why a key that was written down is not known, in sentences. */
+  faults(): readonly string[];
   /** The jump hosts on the way to it. */
   readonly behind: readonly string[];
   /** Keys in the file of RevokedHostKeys. */
@@ -93,7 +93,7 @@ function trustOf(
     known: pinned.length > 0 ? { accepted: pinned, withoutPort: [], revoked } : { ...found, revoked },
     source: pinned.length > 0 ? 'host_key in the inventory' : (file ?? 'known_hosts'),
     file,
-    damaged: () => (pinned.length > 0 ? [] : damagedLines(files, host, port)),
+    faults: () => (pinned.length > 0 ? [] : knownHostsFaults(files, host, port)),
     behind,
     listed,
   };
@@ -194,14 +194,14 @@ function revokedKey(name: string, { label }: Trust, shown: ShownKey, where: stri
 
 function unknownKey(name: string, config: SshConfig, trust: Trust, shown: ShownKey): Unreachable {
   const { label, file } = trust;
-  const damaged = trust.damaged().map((line) => `\n  ${line} is about this host, and holds no whole key`);
+  const faults = trust.faults().map((fault) => `\n  ${fault}`);
   // The format of ssh-keyscan.
   const type = /ed25519|ecdsa|rsa/.exec(shown.type)?.[0] ?? shown.type;
   const scan =
     file === undefined ? '' : `either\n    ${scanOf(config, trust, type)} >> ${shellWord(file)}\n  or `;
   return new Unreachable(
     name,
-    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}${damaged.join('')}`,
+    `the host key of ${label} is not known, so it is not trusted: ${describeKey(shown)}${faults.join('')}`,
     `compare the fingerprint with that of \`ssh-keygen -lf /etc/ssh/ssh_host_${type}_key.pub\` on the host itself. If it is the same, ${scan}put it into the inventory
     host_key: ${shownLine(shown)}`,
   );

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { isWholeBlob, typeOfBlob } from '../../secret/ssh-key-fields.ts';
 import { fitsInOrder } from '../../text/glob.ts';
-import { readText } from './read-text.ts';
+import { readText, whyUnreadable } from './read-text.ts';
 
 /**
  * A host key: its type (`ssh-ed25519`) and the whole blob, as it goes over the wire and as base64
@@ -56,18 +56,23 @@ function fieldsOf(line: string) {
   return { marker, hosts, key: () => parseHostKey(words.join(' ')) };
 }
 
-/** The lines about a host that hold no key, as `file:line`: a cut or mistyped one. */
-export function damagedLines(files: readonly string[], host: string, port: number): readonly string[] {
+/**
+ * Why a key that was written down is not known, in sentences: files that cannot be read, and lines
+ * about the host that hold no key, such as cut ones.
+ */
+export function knownHostsFaults(files: readonly string[], host: string, port: number): readonly string[] {
   const names = [nameOfHost(host, port), host];
-  return files.flatMap((file) =>
-    readKnownHosts([file])
+  return files.flatMap((file) => {
+    const why = whyUnreadable(file);
+    if (why !== undefined) return [`${file} ${why}`];
+    return readKnownHosts([file])
       .split('\n')
       .flatMap((line, at) => {
         const { hosts, key } = fieldsOf(line);
         const isAbout = !hosts.startsWith('#') && names.some((name) => matches(hosts, name));
-        return isAbout && !key() ? [`${file}:${at + 1}`] : [];
-      }),
-  );
+        return isAbout && !key() ? [`${file}:${at + 1} is about this host, and holds no whole key`] : [];
+      });
+  });
 }
 
 /** Whether an authority of certificates may vouch for the host (`@cert-authority`). */

@@ -1,4 +1,5 @@
-import { readPlain } from '../../file/bounded-file.ts';
+import { readPlain, whyUnread } from '../../file/bounded-file.ts';
+import { errorCode } from '../../text/error-code.ts';
 
 /** Of a key, or of a list of keys. Bytes. */
 export const longestKeys = 64 * 1024 ** 2;
@@ -12,5 +13,19 @@ export function readText(path: string): string | undefined {
     return readPlain(path, longestKeys).toString();
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * Why a file of keys that is there cannot be read; it continues the path. undefined for one that is
+ * not there, and for `/dev/null`, which ssh_config names for none.
+ */
+export function whyUnreadable(path: string): string | undefined {
+  if (path === '/dev/null') return undefined;
+  try {
+    readPlain(path, longestKeys);
+    return undefined;
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? undefined : whyUnread(error);
   }
 }

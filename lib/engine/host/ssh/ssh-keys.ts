@@ -16,6 +16,8 @@ export interface Credentials {
   readonly tried: readonly string[];
   /** Why other keys cannot be tried. */
   readonly unusable: readonly string[];
+  /** Whether the agent was asked to sign, and has not answered. */
+  isAgentAsked(): boolean;
 }
 
 /** Files or agent keys that are tried together. */
@@ -53,9 +55,13 @@ export async function findCredentials(
     ...kept.filter((key) => !isOf(ofNamed, key) && isOf(usual, key)),
     ...(config.identitiesOnly ? [] : kept.filter((key) => !isOf([...ofNamed, ...usual], key))),
   ];
+  let isAsked = false;
+  const onSigning = (asked: boolean) => {
+    isAsked = asked;
+  };
   const tried = [
     ...ofNamed.flatMap((file) => methodOf(file, config)),
-    ...(ofAgent.length > 0 ? [agentMethod(ofAgent, config)] : []),
+    ...(ofAgent.length > 0 ? [agentMethod(ofAgent, config, onSigning)] : []),
     ...usual.filter((file) => !isHeld(file)).flatMap((file) => methodOf(file, config)),
   ];
   const files = [...ofNamed, ...usual];
@@ -63,14 +69,23 @@ export async function findCredentials(
     methods: tried.map(({ method }) => method as AnyAuthMethod),
     tried: tried.map(({ shown }) => shown),
     unusable: [
-      ...(config.agent !== undefined && !held ? [`no agent answers at ${config.agent}`] : []),
+      ...agentFault(config, held),
       ...files.flatMap((file) => {
         const why = file.publicKey && whyUnused(file.publicKey, config);
         const whyNot = why ?? (isHeld(file) ? undefined : file.why);
         return whyNot === undefined ? [] : [`${file.path} ${whyNot}`];
       }),
     ],
+    isAgentAsked: () => isAsked,
   };
+}
+
+function agentFault({ agent }: SshConfig, held: readonly Buffer[] | undefined): readonly string[] {
+  if (agent === undefined) return [];
+  if (!held) return [`no agent answers at ${agent}`];
+  return held.length > 0
+    ? []
+    : [`the agent at ${agent} shows no key: it has none, or is locked (ssh-add -X)`];
 }
 
 function methodOf({ path, key, publicKey }: KeyFile, config: SshConfig): readonly Tried[] {
@@ -78,10 +93,14 @@ function methodOf({ path, key, publicKey }: KeyFile, config: SshConfig): readonl
   return [{ shown: path, method: { type: 'publickey', username: config.user, key } }];
 }
 
-function agentMethod(keys: readonly Buffer[], { user: username, agent = '' }: SshConfig): Tried {
+function agentMethod(
+  keys: readonly Buffer[],
+  { user: username, agent = '' }: SshConfig,
+  onSigning: (isAsked: boolean) => void,
+): Tried {
   return {
     shown: `${counted(keys.length, 'key')} of the agent`,
-    method: { type: 'agent', username, agent: agentWith(agent, keys) },
+    method: { type: 'agent', username, agent: agentWith(agent, keys, onSigning) },
   };
 }
 

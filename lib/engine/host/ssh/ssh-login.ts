@@ -85,7 +85,8 @@ export async function logIn(
     await connecting;
   } catch (error) {
     socket.destroy();
-    const seen = { ...authentication.seen(), ...banner.seen(), greeting: greeting() };
+    const isAgentAsked = credentials.isAgentAsked();
+    const seen = { ...authentication.seen(), ...banner.seen(), greeting: greeting(), isAgentAsked };
     throw check.refusal() ?? explain(name, config, credentials, seen, error as SshError, timeout);
   } finally {
     signal?.removeEventListener('abort', abort);
@@ -232,6 +233,8 @@ export interface Seen {
   readonly ofSsh?: readonly string[];
   /** Whether it said some of them after the last method of login. */
   readonly isReason?: boolean;
+  /** Whether the agent was asked to sign, and has not answered. */
+  readonly isAgentAsked?: boolean;
 }
 
 /** The keys of a login that failed. */
@@ -257,6 +260,10 @@ export function explain(
   const where = `${config.host} port ${config.port}`;
   const { greeting = [] } = seen;
   const retry = (what: string, hint?: string) => new NetworkError(name, what, hint, error);
+  if (error.level === 'agent') {
+    const what = `the agent at ${config.agent} did not sign for ${config.user}: ${error.message}`;
+    return new BeyondLibrary(name, what, tryByHand(config), error);
+  }
   if (error.level === 'client-authentication' || /authentication/i.test(error.message)) {
     return loginRefused(name, config, credentials, seen, error);
   }
@@ -326,9 +333,15 @@ function endedEarly(name: string, config: SshConfig, seen: Seen, error: SshError
 }
 
 /** There is no login within the time limit. */
-function late(name: string, config: SshConfig, seen: Seen, error: SshError, seconds: number): NetworkError {
+function late(name: string, config: SshConfig, seen: Seen, error: SshError, seconds: number): Unreachable {
   const where = `${config.host} port ${config.port}`;
-  const { greeting = [], ofSsh = [] } = seen;
+  const { greeting = [], ofSsh = [], isAgentAsked } = seen;
+  // Another attempt would ask again, beside the question that is there.
+  if (isAgentAsked) {
+    const what = `the agent at ${config.agent} was asked to sign for ${config.user}, and did not answer within ${seconds} s`;
+    const hint = 'it may wait for you, for a confirmation, a PIN or a touch; or allow more: --timeout';
+    return new Unreachable(name, what, hint, error);
+  }
   if (greeting.length + ofSsh.length > 0) {
     const words = said({ words: greeting }) + quoted('ssh of this machine says', ofSsh);
     return new NetworkError(name, `no login at ${where} within ${seconds} s${words}`, undefined, error);

@@ -37,8 +37,17 @@ export function lateHost({ name, config }: Hop, said: readonly string[], seconds
     greeting: [...greetingIn(said), ...ofServer],
     // Such as those of a ProxyCommand that waits for a login elsewhere.
     ofSsh: wordsOf(said).filter((line) => !ofServer.includes(line)),
+    isAgentAsked: isAgentAsked(said),
   };
   return explain(name, config, noKeys, seen, errorOf('', 'ETIMEDOUT'), seconds);
+}
+
+/** Whether the last that happened is that the server accepts a key of the agent, which then has to sign. */
+function isAgentAsked(said: readonly string[]): boolean {
+  const last = said.findLast((line) =>
+    /^debug1: (Server accepts key|Authentications that can continue|Next authentication method): /.test(line),
+  );
+  return last !== undefined && /^debug1: Server accepts key: .* agent$/.test(last);
 }
 
 /** What the server said before its version. */
