@@ -66,7 +66,7 @@ function readOverrides(vars: Vars, name: OverrideName) {
       met.set(same, earlier ?? key);
       const wrongKey =
         section === undefined || key.startsWith(newMark)
-          ? newKeyFault(own, section, earlier)
+          ? (newKeyFault(own, section, earlier) ?? movedSectionFault(vars.generation, name, path))
           : (unknownKeyFault(vars.generation, name, path, section) ?? variableFault(entry));
       const fault = wrongKey ?? valueFault(name, path, value, entry);
       if (fault) {
@@ -112,13 +112,40 @@ function unknownKeyFault(
 ): Refusal | undefined {
   const key = path.at(-1) ?? '';
   if (section.keys.has(key)) return undefined;
-  const all = keysOf(generations);
-  const other = all.find(
-    (each) => each !== generation && entryAt(overridable(each, name), path) !== undefined,
-  );
+  const what = 'is not a key of the template';
+  const moved = movedSectionFault(generation, name, path);
+  if (moved) return { what, hint: `it ${moved.what}` };
+  const other = otherGeneration(generation, name, path);
   const hint = other ? `it is a key of the ${other} generation` : didYouMean(key, section.keys.keys());
   const ifNew = `a key that the template does not have is written ${newMark}${key}`;
-  return { what: 'is not a key of the template', hint: hint === undefined ? ifNew : `${hint} (${ifNew})` };
+  return { what, hint: hint === undefined ? ifNew : `${hint} (${ifNew})` };
+}
+
+function otherGeneration(generation: Variables['generation'], name: OverrideName, path: readonly string[]) {
+  return keysOf(generations).find(
+    (each) => each !== generation && entryAt(overridable(each, name), path) !== undefined,
+  );
+}
+
+/**
+ * A section with values of variables has another name in each generation. The node ignores the one
+ * of the other, without a message.
+ */
+function movedSectionFault(
+  generation: Variables['generation'],
+  name: OverrideName,
+  path: readonly string[],
+): Refusal | undefined {
+  const other = otherGeneration(generation, name, path);
+  const entry = other && entryAt(overridable(other, name), path);
+  if (!isSection(entry) || !hasVariables(entry)) return undefined;
+  return { what: `is a section of the ${other} generation, which the node of this one ignores` };
+}
+
+function hasVariables({ keys }: Section): boolean {
+  return [...keys.values()].some((entry) =>
+    isSection(entry) ? hasVariables(entry) : entry.slots.length > 0,
+  );
 }
 
 /** A value that comes from a variable is refused, so that all files keep the same value. */

@@ -55,8 +55,17 @@ export const choices: Readonly<Record<string, readonly string[]>> = {
   'Synchronizer.L1SynchronizationMode': ['sequential', 'parallel'],
 };
 
+/** Where the node listens in its container, whose address Docker chooses. */
+const everyAddress = {
+  value: '0.0.0.0',
+  why: 'at another address the node does not start, or its published port reaches nothing; firewall in the inventory says who may connect',
+};
+
 /** Keys with one value that works, each with the reason. */
-const fixed: Readonly<Record<string, { readonly value: boolean; readonly why: string }>> = {
+const fixed: Readonly<Record<string, { readonly value: boolean | string; readonly why: string }>> = {
+  'RPC.Host': everyAddress,
+  'RPC.WebSockets.Host': everyAddress,
+  'Metrics.Host': everyAddress,
   IsTrustedSequencer: {
     value: false,
     why: 'this node is never a sequencer: it follows the trusted one',
