@@ -37,20 +37,23 @@ seconds() { case $1 in 0001-* | '') echo 0 ;; *) date -d "$1" +%s ;; esac; }
 # Asks the Docker engine. Its client would cost five times as much, each 15 s.
 engine() { curl -s -m 10 --unix-socket /run/docker.sock "$@" 2>/dev/null; }
 
-# Asks by JSON-RPC. Arguments: address, method, parameters. Prints the texts of the answer, each as NAME VALUE.
+# Asks by JSON-RPC. Arguments: address, method, parameters. Prints the numbers and hashes of the answer, each as NAME VALUE. Nothing else of it
+# may reach arithmetic: a shell ends at a text there, or runs a command in it.
 ask() {
   printf '%s\n' "$1" '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' | "$program/probe" 5 300000 2>/dev/null |
-    tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(.*\)".*/\1 \2/p'
+    tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(0x[0-9a-fA-F]\{1,64\}\)".*/\1 \2/p'
 }
 
 # Asks for a block: sets number, hash and made. Arguments: address, which one.
 block() {
   number='' hash='' made=''
   while read -r key value; do
-    case $key in
-      number) number=$((value)) ;;
-      timestamp) made=$((value)) ;;
-      hash) hash=$value ;;
+    case $key:$value in
+      hash:*) hash=$value ;;
+      # More than a shell counts to.
+      *:0x????????????????*) ;;
+      number:*) number=$((value)) ;;
+      timestamp:*) made=$((value)) ;;
     esac
   done <<END
 $(ask "$1" eth_getBlockByNumber "\"$2\",false")
@@ -182,8 +185,8 @@ layer1() {
   [ -n "$LAYER1" ] || return 0
   known=$STATE/layer1
   if [ -z "$(find "$known" -newermt '-55 seconds' 2>/dev/null)" ]; then
-    number=$(ask "$LAYER1" eth_blockNumber '' | sed -n 's/^result //p')
-    case $number in 0x*) echo $((number)) ;; *) echo ;; esac >"$known"
+    number=$(ask "$LAYER1" eth_blockNumber '' | sed -n 's/^result //p' | head -n 1)
+    case $number in '' | 0x????????????????*) echo ;; *) echo $((number)) ;; esac >"$known"
   fi
   read -r number <"$known"
   echo "rpc_node_layer1_up $([ -n "$number" ] && echo 1 || echo 0)"
