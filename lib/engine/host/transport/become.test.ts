@@ -92,6 +92,22 @@ test.each([
     password,
     /sudo there takes what follows the password on standard input .*\n {2}allow me sudo without a password there, or install the other sudo/,
   ],
+  // As sudo 1.9.13 and dash say it.
+  [
+    'sudo starts no program, without a password',
+    [{ stderr: 'sh: 1: wc: Permission denied\n' }],
+    undefined,
+    /sudo runs a shell for me that may start no program \(NOEXEC\)\n {2}lift it there for me: noexec of sudoers/,
+  ],
+  [
+    'sudo starts no program, with a password',
+    [
+      { stderr: 'sudo: a password is required' },
+      { stdout: 'becomes root\n', stderr: 'sh: 1: wc: Permission denied\n' },
+    ],
+    password,
+    /sudo runs a shell for me that may start no program \(NOEXEC\)/,
+  ],
   [
     'a terminal is wanted',
     [{ stderr: 'sudo: sorry, you must have a tty to run sudo' }],

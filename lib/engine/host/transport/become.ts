@@ -34,7 +34,9 @@ export async function findBecome(
   const run = (command: string, input?: Buffer) =>
     transport.run(`env LC_ALL=C sh -c '${command}'`, input, { seconds: answerLimit });
 
-  const first = await run('echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "echo becomes root"');
+  const first = await run(
+    'echo "uid $(id -u)";[ "$(id -u)" = 0 ]||sudo -k -n sh -c "wc -c </dev/null&&echo becomes root"',
+  );
   const printed = first.stdout.toString();
   if (!printed.includes('uid ')) throw shellRanNothing(name, first.code, first.stdout, first.stderr);
   if (printed.includes('uid 0\n')) return noBecome;
@@ -64,6 +66,11 @@ function refused(name: string, user: string, stderr: string, triedPassword: bool
       `sudo requires a terminal for ${user}, and this connection has none`,
       `put this into /etc/sudoers.d/ there: Defaults:${user} !requiretty`,
     );
+  }
+  // As dash says it.
+  if (/^sh: \d+: wc: Permission denied$/m.test(stderr)) {
+    const hint = `lift it there for ${user}: noexec of sudoers(5)`;
+    return fail(`sudo runs a shell for ${user} that may start no program (NOEXEC)`, hint);
   }
   if (/not in the sudoers|not allowed to (execute|run)|may not run sudo/.test(stderr)) {
     return fail(`${user} may not become root with sudo`, 'allow it there, or log in as a user who may');
