@@ -94,6 +94,14 @@ test('every host is a target, by its name in the inventory', async () => {
   expect(groups[0]?.rules[0]?.expr).toBe('absent(up{job="host",instance="db-1"})');
 });
 
+test('a node without metrics, whose port is closed, is no target that is down for ever', async () => {
+  const off = [['groups', 'rpc', 'rpc-1', 'vars'], { node_config: { Metrics: { Enabled: false } } }] as const;
+  const { hosts, vars } = await contextOf({ changes: [ownMonitor, off] });
+  expect(targetsFile(hosts, 'node')).not.toContain('rpc-1');
+  expect(targetsFile(hosts, 'node')).toContain('rpc-2');
+  expect(inventoryRules(hosts, vars)).not.toContain('absent(up{job=\\"node\\",instance=\\"rpc-1\\"})');
+});
+
 test('of a gateway alone the host is a target, and of one that is an RPC server, too, the node', async () => {
   const gateways = [['groups', 'gateway'], { 'gw-1': { address: '10.0.0.1' }, 'rpc-1': null }] as const;
   const changes = [ownMonitor, gateways, [['vars', 'gateway'], { http: 80, websocket: 81 }]] as const;

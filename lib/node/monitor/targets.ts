@@ -1,4 +1,5 @@
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
+import { fieldsOf } from '../../engine/text/keys.ts';
 import { isWithoutNode, monitoringPorts } from '../variables/monitoring.ts';
 import { probesOf } from '../variables/probes.ts';
 import type { Variables } from '../variables/variables.ts';
@@ -37,8 +38,15 @@ function exportersOf(hosts: readonly InventoryHost<Variables>[]): Target[] {
       ...(groups.includes('gateway') ? [target('gateway', vars.gateway.metrics)] : []),
     ];
     if (isWithoutNode(host) || groups.includes('replica')) return own;
-    if (!groups.includes('database')) return [...own, target('node', vars.ports.rpc_metrics)];
-    return [...own, target('node', vars.ports.sync_metrics), target('postgres', monitoringPorts.postgres)];
+    const isDatabase = groups.includes('database');
+    const { sync_metrics, rpc_metrics } = vars.ports;
+    // Without metrics the node publishes no port for them.
+    const hasMetrics = fieldsOf(vars.node_config.Metrics).Enabled !== false;
+    return [
+      ...own,
+      ...(hasMetrics ? [target('node', isDatabase ? sync_metrics : rpc_metrics)] : []),
+      ...(isDatabase ? [target('postgres', monitoringPorts.postgres)] : []),
+    ];
   });
 }
 
