@@ -124,7 +124,10 @@ test.each([
         `HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x${chain.toString(16)}"}`,
       ],
       [/newest-logs/, 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":[]}'],
-      [/zkevm_batchNumber/, 'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x3e8"}'],
+      [
+        /zkevm_(batchNumber|getBatchByNumber)/,
+        'HTTP/1.1 200 OK\n\n{"jsonrpc":"2.0","id":1,"result":"0x3e8"}',
+      ],
     ]);
   expect(await resource?.check(answering(id))).toEqual(ok);
   expect(await resource?.check(answering(1))).toMatchObject(

@@ -17,14 +17,16 @@ const asked: string[] = [];
 /**
  * A server of the chain of the lab.
  *
- * @param batches its answer to `zkevm_batchNumber`
+ * @param batches its answers about batches
+ * @param unserved methods that it does not know
  * @returns its address, with a key
  */
-async function sequencer(batches: object): Promise<string> {
+async function sequencer(batches: object, unserved: readonly string[]): Promise<string> {
   const server = createServer(async (request, response) => {
     const { id, method } = JSON.parse((await request.toArray()).join(''));
     asked.push(method);
-    const answer = method === 'eth_chainId' ? { result: '0xa7b14' } : batches;
+    const ofMethod = unserved.includes(method) ? notServed : batches;
+    const answer = method === 'eth_chainId' ? { result: '0xa7b14' } : ofMethod;
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
   });
   servers.push(server);
@@ -32,9 +34,14 @@ async function sequencer(batches: object): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/KEY-7`;
 }
 
-async function judged(batches: object, group: 'database' | 'rpc' = 'database', isDeployed = false) {
+async function judged(
+  batches: object,
+  group: 'database' | 'rpc' = 'database',
+  isDeployed = false,
+  unserved: readonly string[] = [],
+) {
   asked.length = 0;
-  const url = await sequencer(batches);
+  const url = await sequencer(batches, unserved);
   const resource = sequencerAnswers(await contextOf({ group, network: { trusted_sequencer_url: url } }));
   const verdict = await resource.check(
     localHost('', {
@@ -55,15 +62,21 @@ test('a sequencer without batches is refused, also by a server that was deployed
   for (const isDeployed of [false, true]) {
     const { said, warns } = await judged(notServed, 'database', isDeployed);
     expect([said, warns]).toEqual([
-      'http://HOST does not serve zkevm_batchNumber, and the synchronizer follows the trusted sequencer by its batches\nname a node in network.trusted_sequencer_url that has zkevm among the enabled APIs of its RPC (--http.api)',
+      'http://HOST does not serve zkevm_batchNumber and zkevm_getBatchByNumber, and the synchronizer follows the trusted sequencer by its batches\nname a node in network.trusted_sequencer_url that has zkevm among the enabled APIs of its RPC (--http.api)',
       false,
     ]);
   }
 });
 
+test('a provider that serves some methods alone is refused for the one that it lacks', async () => {
+  const { said, warns } = await judged({ result: '0x3e8' }, 'database', false, ['zkevm_getBatchByNumber']);
+  expect(warns).toBe(false);
+  expect(said).toMatch(/^http:\/\/HOST does not serve zkevm_getBatchByNumber, and the synchronizer follows/);
+});
+
 test('a server with the synchronizer asks for a batch, an RPC server for the chain alone', async () => {
   expect((await judged({ result: '0x3e8' })).verdict).toEqual(ok);
-  expect(asked.toSorted()).toEqual(['eth_chainId', 'zkevm_batchNumber']);
+  expect(asked.toSorted()).toEqual(['eth_chainId', 'zkevm_batchNumber', 'zkevm_getBatchByNumber']);
   expect((await judged(notServed, 'rpc')).verdict).toEqual(ok);
   expect(asked).toEqual(['eth_chainId']);
 });
