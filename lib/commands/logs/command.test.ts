@@ -10,7 +10,10 @@ const line = (second: number, text: string) => `2024-05-01T12:00:0${second}.0000
 
 /** Runs the command on this machine, with a docker that prints a file. */
 function logs(folder: string, said: string[], ...args: readonly string[]) {
-  standInFor('docker', `echo "$*" >> ${folder}/asked; cat ${folder}/log`);
+  standInFor(
+    'docker',
+    `echo "$*" >> ${folder}/asked; cat ${folder}/log 2>/dev/null && exit; cat ${folder}/fault >&2; exit 1`,
+  );
   const say = (text: string) => void said.push(text);
   return labDeployment([[['groups', 'database', 'db-1', 'connection'], 'local']]).then((lab) =>
     logsCommand([...args, '-i', lab, '-l', 'db-1'], { open: openSession, say, complain: say }),
@@ -42,6 +45,7 @@ test('--follow shows each new line once, until Ctrl-C', async () => {
 
 test('a component that is unknown, missing, or on no host', async () => {
   const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'fault'), 'Error: No such container: sync\n');
   const said: string[] = [];
   expect(await logs(folder, said, 'snyc')).toBe(3);
   expect(await logs(folder, said)).toBe(3);
@@ -50,5 +54,19 @@ test('a component that is unknown, missing, or on no host', async () => {
     'unexpected word "snyc"\n  did you mean sync?',
     'the name of the component is missing\n  one of state-db, pool-db, prover, sync, json-rpc',
     'no host has a container sync\n  see status.mjs',
+  ]);
+});
+
+// The words of Docker 20.10.
+test.each([
+  'Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?',
+  'Error response from daemon: configured logging driver does not support reading',
+])('a log that Docker cannot read is no missing container: %s', async (words) => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'fault'), `${words}\n`);
+  const said: string[] = [];
+  expect(await logs(folder, said, 'sync')).toBe(1);
+  expect(said).toEqual([
+    `db-1  the log cannot be read: ${words.replace('Error response from daemon: ', '')}`,
   ]);
 });

@@ -3,7 +3,7 @@ import { endWithOutput } from '../../engine/command-line/closed-pipe.ts';
 import { command } from '../../engine/command-line/command.ts';
 import { parseCommandLine, wholeNumber } from '../../engine/command-line/command-line.ts';
 import type { Session } from '../../engine/host/session.ts';
-import { describeError } from '../../engine/output/describe-error.ts';
+import { describeError, inOneLine } from '../../engine/output/describe-error.ts';
 import { exitCode, Failure, Problem } from '../../engine/problem/problem.ts';
 import { serviceNames } from '../../node/variables/services.ts';
 import {
@@ -33,7 +33,7 @@ export const run = command({
   examples: ['json-rpc --inventory mainnet --follow', 'sync --inventory mainnet --lines 200'],
   exits: {
     0: 'shown',
-    1: 'no host has the component',
+    1: 'no host has the component, or a log cannot be read',
     3: 'bad input',
     4: 'a host is unreachable',
     130: 'interrupted',
@@ -57,19 +57,24 @@ export const run = command({
         connected.map(async ({ name, session }) => {
           const log = logOf(session, component);
           const say = (line: string) => around.say(hostLine(hosts, name, line));
-          const first = await log(lines);
-          if (first === undefined) return false;
+          const unread = (error: unknown) => {
+            say(`the log cannot be read: ${inOneLine(describeError(error))}`);
+            return 'unread' as const;
+          };
+          const first = await log(lines).catch(unread);
+          if (typeof first === 'string') return first;
           first.forEach(say);
           while (given.follow && !interrupt.aborted) {
             await sleep(interval * 1000, undefined, { signal: interrupt }).catch(() => {});
             if (interrupt.aborted) break;
-            const more = await log().catch((error) => [`the log cannot be read: ${describeError(error)}`]);
-            more?.forEach(say);
+            const more = await log().catch(unread);
+            if (typeof more !== 'string') more.forEach(say);
           }
-          return true;
+          return 'shown';
         }),
       );
-      if (shown.includes(true) || connected.length === 0) return exitCode.converged;
+      if (shown.includes('unread')) return exitCode.failed;
+      if (shown.includes('shown') || connected.length === 0) return exitCode.converged;
       throw new Failure(`no host has a container ${component}`, { hint: 'see status.mjs' });
     });
   },
@@ -78,16 +83,21 @@ export const run = command({
 /**
  * The log of one container, read piece by piece.
  *
- * @returns reads the lines since the last read, at first a number of them; undefined without such
- * a container
+ * @returns reads the lines since the last read, at first a number of them; without such a container
+ * the word missing; throws where Docker cannot read it
  */
 function logOf({ reader: { $ } }: Session, container: string) {
   /** The time of the last line, as Docker prints it. */
   let last = '';
-  return async (tail = 1000): Promise<readonly string[] | undefined> => {
+  return async (tail = 1000): Promise<readonly string[] | 'missing'> => {
     const from = last === '' ? ['--tail', Math.max(tail, 1)] : ['--since', last];
     const output = await $`docker logs --timestamps ${from} ${container} 2>&1`;
-    if (!output.ok) return undefined;
+    if (!output.ok) {
+      const words = output.text().trim().split('\n').at(-1) ?? '';
+      // Without Docker, its shell says so.
+      if (/No such container|not found/.test(words)) return 'missing';
+      throw new Failure(words.replace(/^Error response from daemon: /, ''));
+    }
     // Docker's --since includes its time: the same line would come again.
     const fresh = output.lines().filter((line) => timeOf(line) > last);
     last = fresh.map(timeOf).reduce((a, b) => (b > a ? b : a), last);
