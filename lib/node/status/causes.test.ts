@@ -59,6 +59,10 @@ test.each([
     'the provider limits requests: use another, or a larger plan',
   ],
   [
+    'Post "https://l1.example": tls: failed to verify certificate: x509: certificate signed by unknown authority',
+    'the image does not have the authority of that certificate: authorities that were added to the server are not in its containers',
+  ],
+  [
     'pruned history unavailable',
     'the provider of layer 1 has nothing of that age any more: use one that keeps all of it',
   ],

@@ -51,6 +51,11 @@ const causes: readonly { readonly words: RegExp; readonly means: string }[] = [
     means: 'the provider limits requests: use another, or a larger plan',
   },
   {
+    words: /x509: certificate signed by unknown authority/i,
+    means:
+      'the image does not have the authority of that certificate: authorities that were added to the server are not in its containers',
+  },
+  {
     words: /pruned history unavailable|missing trie node/i,
     means: 'the provider of layer 1 has nothing of that age any more: use one that keeps all of it',
   },
