@@ -5,6 +5,7 @@ import { skipWhen } from '../../engine/resource/skip-when.ts';
 import { historiesAgree } from '../chain/layer1-history.ts';
 import { imagesAreSigned, type Signed } from '../images/image-signatures.ts';
 import type { Variables } from '../variables/variables.ts';
+import { chainsAreOfPublicAuthorities } from './authorities.ts';
 import { genesisCanBeDownloaded, layer1HasContract } from './genesis.ts';
 import { beforehand } from './known.ts';
 import { layer1Answers } from './layer1.ts';
@@ -25,6 +26,7 @@ export function addressesAnswer(context: Context<Variables>): Resource[] {
   return [
     sequencerAnswers(context),
     ...layer1Answers(context),
+    chainsAreOfPublicAuthorities(context),
     genesisCanBeDownloaded(vars),
     ...layer1HasContract(context),
     ...registriesAnswer(vars, [node, prover, database]),

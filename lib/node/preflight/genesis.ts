@@ -17,7 +17,8 @@ import { goal } from './known.ts';
 /** A larger genesis file is looked at in its turn. Bytes. */
 const longestGenesis = 16 * 1024 * 1024;
 
-const genesisIsThere = (vars: Variables) =>
+/** The goal of what is needed before the genesis file is in place. */
+export const genesisIsThere = (vars: Variables) =>
   goal(async (reader) => (await reader.sha256(genesisPath(vars))) === vars.network.genesis.sha256);
 
 /**
