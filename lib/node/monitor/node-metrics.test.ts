@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -23,6 +23,11 @@ test.each([
   writeFileSync(join(folder, 'answer'), `{"jsonrpc":"2.0","id":1,"result":"${number}"}`);
   writeFileSync(join(folder, 'block'), `{"jsonrpc":"2.0","id":1,"result":${JSON.stringify(block)}}`);
   writeFileSync(join(folder, 'node-metrics.help'), '');
+  copyFileSync(
+    new URL('../../../templates/host/degraded-arrays.sh', import.meta.url),
+    join(folder, 'degraded-arrays'),
+  );
+  chmodSync(join(folder, 'degraded-arrays'), 0o755);
   // In place of the program that asks.
   const probe = `#!/bin/sh\ncase $(cat) in *eth_getBlockByNumber*) cat ${folder}/block ;; *) cat ${folder}/answer ;; esac\n`;
   writeFileSync(join(folder, 'probe'), probe, { mode: 0o755 });
