@@ -2,8 +2,8 @@
 -- Its settings are variables of the environment, which haproxy.cfg sets.
 --
 -- Each second every RPC host is asked for its newest block, and then for its hash at heights that all have. A host is out while it
--- does not answer, is too far behind the best, has another hash than most hosts, or has a file of its name in the folder of drained ones.
--- A stalled chain is not a reason: no host is behind then.
+-- does not answer, is too far behind the best, has another hash than most hosts, fails calls that others execute, or has a file of its
+-- name in the folder of drained ones. A stalled chain is not a reason: no host is behind then.
 
 local most_behind = tonumber(os.getenv("FLEET_MOST_BEHIND"))
 local drained_folder = os.getenv("FLEET_DRAINED")
@@ -23,6 +23,11 @@ local idle_for = 61
 local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
+-- Between two calls that a host executes for us. One that fails is repeated each round; the prover may refuse one when it is busy.
+local call_pause, most_failures = 5, 3
+-- The node waits for its prover without an end.
+local call_patience = 10
+local empty_call = '"method":"eth_call","params":[{"to":"0x0000000000000000000000000000000000000000"},"latest"]'
 -- By HTTP a host is in the first or the second one.
 local backends = { "rpc_http", "rpc_heavy", "rpc_websocket" }
 
@@ -42,7 +47,17 @@ local function drained(host)
   return reason ~= "" and reason or "no reason given"
 end
 
--- One block of a host: height and hash, or nil and why. HTTP/1.0, so that the answer ends with the connection.
+-- Sends a call, and returns the answer with its status; nil without one. HTTP/1.0, so that the answer ends with the connection.
+local function exchange(socket, host, call)
+  local body = '{"jsonrpc":"2.0","id":1,' .. call .. "}"
+  socket:send("POST / HTTP/1.0\r\nHost: " .. host.name .. "\r\nContent-Type: application/json\r\nContent-Length: "
+    .. #body .. "\r\n\r\n" .. body)
+  local answer = socket:receive("*a")
+  socket:close()
+  return answer, answer and answer:match("^HTTP/%d%.%d (%d+)")
+end
+
+-- One block of a host: height and hash, or nil and why.
 local function ask(host, block)
   local socket = core.tcp()
   socket:settimeout(5)
@@ -55,18 +70,37 @@ local function ask(host, block)
     socket:close()
     return nil, "does not accept connections"
   end
-  local body = '{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["' .. block .. '",false]}'
-  socket:send("POST / HTTP/1.0\r\nHost: " .. host.name .. "\r\nContent-Type: application/json\r\nContent-Length: "
-    .. #body .. "\r\n\r\n" .. body)
-  local answer = socket:receive("*a")
-  socket:close()
-  local status = answer and answer:match("^HTTP/%d%.%d (%d+)")
+  local answer, status = exchange(socket, host, '"method":"eth_getBlockByNumber","params":["' .. block .. '",false]')
   if not status then return nil, "does not answer" end
   local height = tonumber(answer:match('"number"%s*:%s*"(0x%x+)"') or "")
   local hash = answer:match('"hash"%s*:%s*"(0x%x+)"')
   if height and hash then return height, hash end
   if status ~= "200" then return nil, "answers HTTP " .. status end
   return nil, answer:find('"error"', 1, true) and "answers an error" or "has no block " .. block
+end
+
+-- Has a host execute a call of nothing. Blocks come from the state database: a host whose prover is away answers them all the same, and
+-- fails what most clients ask.
+local function try_call(host)
+  if host.trying or now() < (host.next_try or 0) then return end
+  host.trying = now()
+  core.register_task(function()
+    local socket, began_call = core.tcp(), now()
+    socket:settimeout(call_patience)
+    local answer
+    if socket:connect(host.address, host.port) then answer = exchange(socket, host, empty_call) else socket:close() end
+    if answer then
+      -- A node that does not offer the method has nothing to execute.
+      local failed = answer:find('"error"', 1, true) and not answer:find("-32601", 1, true)
+      host.executes = answer:find('"result"', 1, true) ~= nil
+      host.hangs = false
+      host.failures = failed and (host.failures or 0) + 1 or 0
+      host.failure = failed and (answer:match('"message"%s*:%s*"(.-[^\\])"') or "no reason given"):gsub('\\(["\\/])', "%1"):sub(1, 200)
+    elseif now() - began_call >= call_patience - 1 then
+      host.executes, host.hangs = false, true
+    end
+    host.trying, host.next_try = nil, now() + ((host.failures or 0) > 0 and 0 or call_pause)
+  end)
 end
 
 local began = now()
@@ -188,6 +222,28 @@ local function judge()
   end
 end
 
+-- Faults of hosts that do not execute calls, while one that serves does: where none does, the others would be out, too, for what all have.
+local function judge_calls()
+  local failing, hanging, executing = {}, 0, false
+  for _, host in ipairs(hosts) do
+    if not host.silent then try_call(host) end
+    -- Those that wait by now will hang as well.
+    if host.hangs or (host.trying and now() - host.trying > patience) then hanging = hanging + 1 end
+    if not host.fault and (host.hangs or (host.failures or 0) >= most_failures) then
+      failing[#failing + 1] = host
+    elseif not host.fault and host.serving and host.executes then
+      executing = true
+    end
+  end
+  for _, host in ipairs(executing and failing or {}) do
+    if not host.hangs then
+      host.fault = "does not execute calls: " .. host.failure
+    elseif hanging * 2 < #hosts then
+      host.fault = string.format("has not executed a call for %d s", call_patience)
+    end
+  end
+end
+
 -- Hosts for heavy methods get nothing else, and where there are any, others get no heavy ones.
 local function is_for(host, heavy)
   return (rules.heavy_hosts[host.name] or false) == heavy
@@ -257,6 +313,7 @@ core.register_task(function()
       end
     end)
     judge()
+    judge_calls()
     for _, host in ipairs(hosts) do enact(host) end
     judged = true
     core.msleep(math.max(50, math.floor((started + period - now()) * 1000)))

@@ -261,6 +261,44 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
     });
   });
 
+  describe('calls that an RPC host executes', () => {
+    beforeEach(async () => {
+      gateway = await startGateway(await contextOf(), (text) =>
+        text
+          .replace('call_pause, most_failures = 5, 3', 'call_pause, most_failures = 1, 3')
+          .replace('call_patience = 10', 'call_patience = 2'),
+      );
+    });
+
+    test('a host that fails them is out while another one executes them', async () => {
+      named('rpc-2').executes = 'no prover';
+      await until(async () => 'rpc-2' in (await out()), 'rpc-2 is out', 15);
+      expect(await out()).toEqual({
+        'rpc-2':
+          'does not execute calls: failed to execute the unsigned transaction: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 172.18.0.2:50071: connect: connection refused"',
+      });
+      // What all have is no reason, and neither is a node without the method.
+      for (const host of hosts) host.executes = host.name === 'rpc-4' ? 'no method' : 'no prover';
+      await until(async () => Object.keys(await out()).length === 0, 'all serve', 20);
+      await sleep(4000);
+      expect(await out()).toEqual({});
+    });
+
+    test('a host that hangs in them is out, and serves again when it executes', async () => {
+      named('rpc-3').executes = 'hangs';
+      await until(async () => 'rpc-3' in (await out()), 'rpc-3 is out');
+      expect(await out()).toEqual({ 'rpc-3': 'has not executed a call for 2 s' });
+      named('rpc-3').executes = 'well';
+      await until(async () => Object.keys(await out()).length === 0, 'rpc-3 is back');
+    });
+
+    test('they are no reason where half of the hosts hang: it is the load', async () => {
+      for (const name of ['rpc-1', 'rpc-2']) named(name).executes = 'hangs';
+      await sleep(5000);
+      expect(await out()).toEqual({});
+    });
+  });
+
   describe('WebSockets while a run changes hosts', () => {
     const turn = 'its turn in a run';
     const open = async (from: string) => {

@@ -13,6 +13,8 @@ export interface RpcHost {
   forkedAt: number;
   /** Whether it accepts connections and answers nothing. */
   silent: boolean;
+  /** How it answers the gateway's own eth_call: with an error as the node without its prover, or not at all. */
+  executes: 'well' | 'no prover' | 'no method' | 'hangs';
   /** Milliseconds before an answer to `slowMethod`. */
   delay: number;
   slowMethod: string;
@@ -53,6 +55,7 @@ export function rpcHost(name: string, address: string, ports: { http: number; we
     height: 1000,
     forkedAt: Number.POSITIVE_INFINITY,
     silent: false,
+    executes: 'well',
     delay: 0,
     slowMethod: 'slow',
     breaksOff: false,
@@ -130,11 +133,28 @@ interface Call {
   readonly params?: readonly unknown[];
 }
 
+/** The gateway's own call is of nobody and to nobody. */
+const isTry = ({ method, params: [first] = [] }: Call) =>
+  method === 'eth_call' && /^0x0{40}$/.test(String(Object(first).to));
 /** The gateway asks for blocks without their transactions. */
-const isOfClient = ({ method }: Pick<Call, 'method'>) => method !== 'eth_getBlockByNumber';
+const isOfClient = (call: Call) => call.method !== 'eth_getBlockByNumber' && !isTry(call);
 
-async function answerTo(host: RpcHost, { id, method, params = [] }: Call, request: IncomingMessage) {
-  if (isOfClient({ method })) host.answered += 1;
+/** As zkevm-node answers eth_call (Call of jsonrpc/endpoints_eth.go, notFound of jsonrpc/handler.go). */
+const errorsOfTries = {
+  'no prover': {
+    code: -32000,
+    message:
+      'failed to execute the unsigned transaction: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 172.18.0.2:50071: connect: connection refused"',
+  },
+  'no method': { code: -32601, message: 'the method eth_call does not exist/is not available' },
+};
+
+async function answerTo(host: RpcHost, call: Call, request: IncomingMessage) {
+  const { id, method, params = [] } = call;
+  if (isOfClient(call)) host.answered += 1;
+  if (isTry(call) && host.executes === 'hangs') return new Promise<never>(() => {});
+  if (isTry(call) && host.executes !== 'well' && host.executes !== 'hangs')
+    return { jsonrpc: '2.0', id, error: errorsOfTries[host.executes] };
   if (method === host.slowMethod) await new Promise((resolve) => setTimeout(resolve, host.delay));
   return { jsonrpc: '2.0', id, result: resultOf(host, method, params, request) };
 }
