@@ -254,6 +254,7 @@ describe.skipIf(![prometheus, '/usr/sbin/haproxy'].every((path) => existsSync(pa
     for (const name of names) await gateway.drain(name, 'new disks');
     await fires('NobodyServes gw-1');
     for (const alert of ['BudgetBurnsFast', 'BudgetBurns', 'BudgetBurnsSlowly']) await fires(`${alert} gw-1`);
+    await fires('RpcHostOut rpc-1');
     expect(await monitor.firing()).not.toContain('GatewayDown gw-1');
     for (const name of names) await gateway.undrain(name);
     await nothingFires();

@@ -34,6 +34,7 @@ const every = 15;
 /** What rules and dashboards use, and little more: the default collectors cost twice as much. */
 const collectors = [
   ...[
+    'conntrack',
     'cpu',
     'diskstats',
     'filefd',
@@ -63,7 +64,7 @@ export async function hostExporter(context: Context<Variables>): Promise<Resourc
         '--collector.disable-defaults',
         ...collectors.map((name) => `--collector.${name}`),
         `--collector.textfile.directory=${textfiles}`,
-        '--collector.filesystem.fs-types-exclude=^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|mqueue|nsfs|overlay|proc|pstore|ramfs|rpc_pipefs|securityfs|squashfs|sysfs|tmpfs|tracefs)$$',
+        '--collector.filesystem.fs-types-exclude=^(autofs|binfmt_misc|bpf|cgroup2?|configfs|debugfs|devpts|devtmpfs|fusectl|hugetlbfs|iso9660|mqueue|nsfs|overlay|proc|pstore|ramfs|rpc_pipefs|securityfs|squashfs|sysfs|tmpfs|tracefs)$$',
       ],
     }),
     file(`${library}/node-metrics`).content(metricsProgram('node-metrics')).mode(0o755),

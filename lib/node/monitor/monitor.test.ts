@@ -62,6 +62,17 @@ test('the database has its exporter, and an RPC server or a monitor has not', as
   }
 });
 
+test('node_exporter measures what the alerts on disks and connections need', async () => {
+  const context = await contextOf({ changes: [ownMonitor], group: 'database' });
+  const options = (await exporters.resources(context)).find(({ name }) =>
+    name.endsWith('prometheus-node-exporter.service.d/rpc-node.conf'),
+  );
+  const verdict = await options?.check(fakeHost([], { stat: async () => undefined }));
+  expect(JSON.stringify(verdict)).toMatch(/--collector\.conntrack .*--collector\.filesystem /);
+  // A disk of settings, as clouds attach it, is always full.
+  expect(JSON.stringify(verdict)).toContain('|iso9660|');
+});
+
 test('no two tasks of a monitor have the same name', async () => {
   const changes = [ownMonitor, [['vars', 'monitoring'], { receivers: [webhook] }]] as const;
   const found = names(await monitor.resources(await contextOf({ changes, group: 'monitor' })));

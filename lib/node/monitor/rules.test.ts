@@ -83,6 +83,14 @@ const cases: readonly (readonly [
     },
   ],
   [
+    'RpcHostOut',
+    {
+      [`haproxy_server_status{${onHttp},server="rpc-1",state="MAINT"}`]: fault(0, 1),
+      'haproxy_server_status{instance="gw-2",group="gateway",proxy="rpc_http",server="rpc-1",state="MAINT"}':
+        '0x280',
+    },
+  ],
+  [
     'GatewayLimitsHit',
     {
       // Of 100 answers a second, 30 are of RPC hosts that refuse, and then 10 of the gateway, too.
@@ -242,6 +250,7 @@ const cases: readonly (readonly [
       [`node_filesystem_size_bytes{${on},mountpoint="/data"}`]: '1000x280',
     },
   ],
+  ['FileSystemReadOnly', { [`node_filesystem_readonly{${on},mountpoint="/data"}`]: fault(0, 1) }],
   [
     'InodesNearlyUsedUp',
     {
@@ -263,6 +272,13 @@ const cases: readonly (readonly [
       [`node_cpu_seconds_total{${on},cpu="0",mode="iowait"}`]: '0x360',
     },
     [9, 49, 85],
+  ],
+  [
+    'ConnectionsTracked',
+    {
+      [`node_nf_conntrack_entries{${on}}`]: fault(40_000, 60_000),
+      [`node_nf_conntrack_entries_limit{${on}}`]: '65536x280',
+    },
   ],
   ['ClockOff', { [`rpc_node_clock_synchronised{${on}}`]: fault(1, 0) }],
   ['ClockOff', { [`rpc_node_clock_offset_seconds{${on}}`]: fault('0.1', '-0.7') }],
@@ -387,6 +403,13 @@ const silent: readonly (readonly [
       [`haproxy_server_status{${onHttp},server="rpc-1",state="UP"}`]: '0x280',
       [`haproxy_server_status{${onHttp},server="rpc-2",state="UP"}`]: '1x280',
       [`haproxy_server_status{${onGateway},proxy="rpc_heavy",server="rpc-3",state="UP"}`]: '0x280',
+    },
+    [20, 60],
+  ],
+  [
+    'a file system that was never writable',
+    {
+      [`node_filesystem_readonly{${on},mountpoint="/media/config"}`]: '1x280',
     },
     [20, 60],
   ],
