@@ -44,3 +44,6 @@ export const certificateFile = (tls: object) => `${gatewayFolder}/${'acme' in tl
 
 /** Drains RPC hosts at this gateway, and shows who may serve. */
 export const gatewayProgram = `/usr/local/lib/${product}/gateway`;
+
+/** Whether a gateway may have the shared address. keepalived runs nothing below a folder that a group may write to, as /usr/local can be. */
+export const addressProgram = '/etc/keepalived/may-have-address';

@@ -136,6 +136,7 @@ test('the shared address has one configuration on each gateway', async () => {
   expect(first).toContain('priority 200\n');
   expect(first).toContain('unicast_src_ip 10.0.0.1\n    unicast_peer {\n        fd00::2\n    }\n');
   expect(first).toContain('10.0.0.9/24 dev eth1\n');
+  expect(first).toContain('script "/etc/keepalived/may-have-address 127.0.0.1:9101 [fd00::2]:9101"\n');
   expect(sharedAddressFile(of('gw-2'))).toContain('priority 199\n');
   expect(sharedAddressFile((await contexts())('gw-1'))).toBeUndefined();
   // Zero is no number for VRRP.

@@ -11,6 +11,7 @@ import { fallbackPath, fallbackRules } from './fallback-rules.ts';
 import { keyNames, keyRules } from './key-rules.ts';
 import { monitorRules } from './monitor-rules.ts';
 import {
+  addressProgram,
   certificateFile,
   chroot,
   fallbackFile,
@@ -108,6 +109,7 @@ export function sharedAddressFile({ host, vars, hosts }: RenderContext): string 
   if (!shared) return undefined;
   const gateways = hostsIn(hosts, 'gateway');
   const router = Number(/(\d+)\/\d+$/.exec(shared.address)?.[1]) || 1;
+  const others = gateways.filter(({ name }) => name !== host.name);
   return filledTemplate('gateway/keepalived.conf', {
     interface: shared.interface,
     address: shared.address,
@@ -117,8 +119,13 @@ export function sharedAddressFile({ host, vars, hosts }: RenderContext): string 
     own: host.connection.address,
     others: indented(
       8,
-      gateways.filter(({ name }) => name !== host.name).map(({ connection }) => connection.address),
+      others.map(({ connection }) => connection.address),
     ),
+    program: addressProgram,
+    fleets: [
+      `127.0.0.1:${vars.gateway.metrics}`,
+      ...others.map((other) => `${inUrl(other.connection.address)}:${other.vars.gateway.metrics}`),
+    ].join(' '),
   });
 }
 

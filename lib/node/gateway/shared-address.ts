@@ -1,11 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { file } from '../../engine/resource/file/file.ts';
 import { drift, expectation, ok, type Resource } from '../../engine/resource/resource.ts';
 import { packages } from '../../engine/resource/system/packages.ts';
 import { service } from '../../engine/resource/system/service.ts';
 import type { RenderContext } from '../render/render-context.ts';
+import { addressProgram } from './paths.ts';
 import { sharedAddressFile } from './render.ts';
 
 const settings = '/etc/keepalived/keepalived.conf';
+const program = readFileSync(new URL('../../../templates/host/may-have-address.sh', import.meta.url));
 
 /** An address that one of the gateways has at a time (VRRP), where the inventory has one. */
 export function addressIsShared(context: RenderContext): Resource[] {
@@ -14,6 +17,7 @@ export function addressIsShared(context: RenderContext): Resource[] {
   return [
     isNotAnothers(content),
     packages('keepalived'),
+    file(addressProgram).content(program).mode(0o755),
     file(settings).content(content),
     service('keepalived', [settings]),
   ];
