@@ -16,12 +16,19 @@ export const receivers: Receiver[] = [
     severity: 'warning',
     configs: { webhook_configs: [{ url: `http://127.0.0.1:${sinkPort}/` }] },
   },
+  {
+    name: 'outside',
+    severity: 'heartbeat',
+    configs: { webhook_configs: [{ url: `http://127.0.0.1:${sinkPort}/outside` }] },
+  },
 ];
 
 /** A real Alertmanager with the file of a monitor, and its receiver. */
 export interface Alertmanager {
   /** Whether the receiver takes what it gets. */
   takes: boolean;
+  /** The addresses at which it got something, in their order. */
+  readonly got: string[];
   /** Sends an alert of its own, as a deploy does after a change of the receivers. */
   sendTest(): Promise<void>;
   start(): Promise<void>;
@@ -35,13 +42,20 @@ mkdir -p /usr/share/prometheus/alertmanager
 cp "$0"/*.tmpl /usr/share/prometheus/alertmanager/
 exec "$@"`;
 
-/** @param folder for its files */
-export async function startAlertmanager(folder: string): Promise<Alertmanager> {
-  const sink = createServer((_, response) => {
+/**
+ * @param folder for its files
+ * @param edit of its configuration
+ */
+export async function startAlertmanager(
+  folder: string,
+  edit: (text: string) => string = (text) => text,
+): Promise<Alertmanager> {
+  const sink = createServer(({ url = '' }, response) => {
+    manager.got.push(url);
     response.writeHead(manager.takes ? 200 : 503).end();
   });
   await new Promise<void>((resolve) => sink.listen(sinkPort, '127.0.0.1', resolve));
-  await writeFile(join(folder, 'alertmanager.yml'), alertmanagerFile(receivers).text);
+  await writeFile(join(folder, 'alertmanager.yml'), edit(alertmanagerFile(receivers).text));
   // In a mount namespace of its own: the templates have absolute paths.
   const words = [
     ...['--mount', 'sh', '-ec', withTemplates, dirname(alertmanager), alertmanager],
@@ -53,6 +67,7 @@ export async function startAlertmanager(folder: string): Promise<Alertmanager> {
   let program: ReturnType<typeof start> | undefined;
   const manager: Alertmanager = {
     takes: true,
+    got: [],
     async sendTest() {
       const labels = { alertname: 'TestAlert', receiver: 'sink', severity: 'warning', test: `${Date.now()}` };
       const headers = { 'Content-Type': 'application/json' };

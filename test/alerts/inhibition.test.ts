@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { get, until } from '../gateway/gateway.ts';
 import { alertmanager } from '../monitoring-programs.mjs';
 import { type Alertmanager, startAlertmanager } from './alertmanager.ts';
@@ -70,3 +70,26 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     expect(await silencedBy(source, 'gateway', names)).toEqual(['DatabaseExporterGone']);
   });
 });
+
+test.skipIf(!existsSync(alertmanager))(
+  'a heartbeat is sent again and again, and nothing else with it',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'heartbeat-'));
+    const sooner = (text: string) => text.replaceAll('"1m"', '"1s"').replaceAll(/"(50|10)s"/g, '"1s"');
+    const manager = await startAlertmanager(folder, sooner);
+    onTestFinished(async () => {
+      await manager.end();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const labels = [
+      { alertname: 'Heartbeat', severity: 'heartbeat' },
+      { alertname: 'HostGone', severity: 'critical', instance: 'rpc-1' },
+    ];
+    const body = labels.map((each) => ({ labels: each }));
+    const headers = { 'content-type': 'application/json' };
+    await get({ port: alertmanagerPort, path: '/api/v2/alerts', body, headers });
+    const beats = () => manager.got.filter((path) => path === '/outside').length;
+    await until(async () => beats() > 3 && manager.got.includes('/'), 'both receivers get theirs', 20);
+    expect(manager.got.filter((path) => path === '/')).toHaveLength(1);
+  },
+);

@@ -27,7 +27,9 @@ export function alertmanagerFile(receivers: readonly Receiver[]): Content {
   }));
   const routes = receivers.map(({ name, severity }) => ({
     receiver: name,
-    matchers: [severity === 'critical' ? 'severity="critical"' : 'severity=~"warning|critical"'],
+    matchers: [severity === 'warning' ? 'severity=~"warning|critical"' : `severity="${severity}"`],
+    // Alertmanager looks each minute, and then sends what is older.
+    ...(severity === 'heartbeat' && { group_wait: '0s', repeat_interval: '50s' }),
     continue: true,
   }));
   const configuration = {

@@ -241,6 +241,23 @@ test("a secret may be within a text of a receiver, and Alertmanager's own braces
   );
 });
 
+test('one receiver gets a sign of life of the monitor, and no alert', async () => {
+  const webhook_configs = [{ url: 'http://192.0.2.1/beat' }];
+  const beat = { name: 'beat', severity: 'heartbeat', configs: { webhook_configs } };
+  const rulesWith = async (receivers: readonly object[]) => {
+    const context = await contextOf({
+      changes: [ownMonitor, [['vars', 'monitoring'], { receivers }]],
+      group: 'monitor',
+    });
+    const { route } = JSON.parse(alertmanagerFile(context.vars.monitoring.receivers).text);
+    return [route.routes.at(-1), inventoryRules(context.hosts, context.vars)];
+  };
+  const [route, rules] = await rulesWith([webhook, beat]);
+  expect(route).toMatchObject({ receiver: 'beat', matchers: ['severity="heartbeat"'] });
+  expect(rules).toContain('"alert": "Heartbeat"');
+  expect((await rulesWith([webhook]))[1]).not.toContain('Heartbeat');
+});
+
 test('a secret of a receiver that is missing has its place', async () => {
   const receiver = { name: 'ops', configs: { webhook_configs: [{ url: 'env:HOOK' }] } };
   const twice = await labDeployment([

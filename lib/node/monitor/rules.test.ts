@@ -493,7 +493,17 @@ test('each alert has a row that says which test fires it by its fault, or why no
     await labDeployment([
       [
         ['vars', 'monitoring'],
-        { scrape_from: ['192.0.2.1'], drift_check: { every_minutes: 60, user: 'root' } },
+        {
+          scrape_from: ['192.0.2.1'],
+          drift_check: { every_minutes: 60, user: 'root' },
+          receivers: [
+            {
+              name: 'beat',
+              severity: 'heartbeat',
+              configs: { webhook_configs: [{ url: 'http://192.0.2.1/' }] },
+            },
+          ],
+        },
       ],
     ]),
   );

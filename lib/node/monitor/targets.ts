@@ -76,6 +76,18 @@ const driftCheckMissing = {
   },
 };
 
+/** A monitor that is down tells nobody: another service notices that this one does not come. */
+const heartbeat = {
+  alert: 'Heartbeat',
+  expr: 'vector(1)',
+  labels: { severity: 'heartbeat' },
+  annotations: {
+    summary: 'Prometheus and Alertmanager work',
+    description: 'This fires always. Somebody has to look when it stays away.',
+    runbook: 'docs/alerts.md#the-monitor-is-silent',
+  },
+};
+
 /**
  * The rules that depend on the inventory, in JSON, which is YAML as well. One for each target
  * fires when Prometheus does not know it any more: `up` is 0 for a target that does not answer;
@@ -84,7 +96,7 @@ const driftCheckMissing = {
  */
 export function inventoryRules(
   hosts: readonly InventoryHost<Variables>[],
-  { monitoring: { objective } }: Pick<Variables, 'monitoring'>,
+  { monitoring: { objective, receivers } }: Pick<Variables, 'monitoring'>,
 ): string {
   const unknown = targetsOf(hosts).map(({ job, instance, group }) => ({
     alert: 'TargetUnknown',
@@ -102,6 +114,7 @@ export function inventoryRules(
   const rules = [
     ...unknown,
     ...(hosts.some(({ vars }) => vars.monitoring.drift_check) ? [driftCheckMissing] : []),
+    ...(receivers.some(({ severity }) => severity === 'heartbeat') ? [heartbeat] : []),
     ...(probesOf(hosts).length > 0 ? [share] : []),
   ];
   return `${JSON.stringify({ groups: [{ name: 'targets', rules }] }, undefined, 2)}\n`;

@@ -9,7 +9,12 @@ const receiver = z.strictObject({
       'must be a name of letters, digits and . _ -, and not nobody',
     )
     .describe('Its name in Alertmanager'),
-  severity: z.enum(['warning', 'critical']).default('warning').describe('The lowest severity that it gets'),
+  severity: z
+    .enum(['warning', 'critical', 'heartbeat'])
+    .default('warning')
+    .describe(
+      'The lowest severity that it gets. heartbeat: no alert but one that always fires, once a minute, for a service that raises an alarm when it stays away',
+    ),
   configs: z
     .record(
       z
