@@ -213,6 +213,21 @@ test('--list-hosts names the chosen hosts without a connection to any', async ()
   expect(run).toMatchObject({ exitCode: 0, stdout: 'rpc-1  rpc  127.0.0.2\n' });
 });
 
+test.each([
+  [
+    ['--role', 'sync', '--limit', 'rpc'],
+    'this run has no task: no host of --limit rpc has role sync\n  hosts for it: db-1\n',
+  ],
+  [
+    ['--role', 'backup,gateway'],
+    'this run has no task: no host of the inventory NAME has role backup, gateway\n  --help shows which groups have which roles\n',
+  ],
+])('%j, which chooses no task, is no run where all is well', async (words, said) => {
+  const run = await deploy(good, '--check', ...words);
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output.replace(/inventory \w+ has/, 'inventory NAME has')).toBe(said);
+});
+
 test('--list-hosts shows the variables that not all hosts have, with their places', async () => {
   const url = 'https://l1.example/v3/Key0123';
   const groups = `    vars: { network: { l1_rpc_url: '${url}' } }\n  asia: { rpc-1: , vars: { verify: { attempts: 9 } } }\nvars:`;

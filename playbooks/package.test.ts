@@ -306,6 +306,26 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     );
   });
 
+  test('the hosts of a run are those of its plays', () => {
+    const own = join(fleet, 'playbooks/one-host.mjs');
+    const text = readFileSync(script, 'utf8');
+    writeFileSync(
+      own,
+      text.replace("playbook('operators'", "playbook('one-host'").replace("hosts: 'all'", "hosts: 'db-1'"),
+    );
+    const run = (...words: string[]) => program(fleet, 'one-host', '--inventory', 'one', ...words);
+    expect(run('--list-hosts').stdout).toMatch(/^db-1 [^\n]*\n$/);
+    expect(run('--limit', 'rpc', '--check')).toMatchObject({
+      status: 3,
+      stderr:
+        'this run has no task: no host of --limit rpc has a role of the playbook one-host\n  hosts for it: db-1\n',
+    });
+    expect(run('--skip-role', 'operators,docker', '--check').stderr).toContain(
+      'no host of the inventory one has a role that is left\n',
+    );
+    rmSync(own);
+  });
+
   test('a change of a file that a role imports is noticed', () => {
     writeFileSync(join(roles, 'tools/tools.ts'), 'export const other = 1;\n');
     const run = program(fleet, 'validate', '--inventory', 'one');

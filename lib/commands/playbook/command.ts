@@ -10,6 +10,7 @@ import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
+import { targetsOf } from '../../engine/run/prepare.ts';
 import { exitCodeOf } from '../../engine/run/run-options.ts';
 import { loadPlan, refuseOtherInventory } from '../../engine/run/saved-plan.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
@@ -70,8 +71,11 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
   const source = { ...dependencies, refuse, limit, ...(said && { said }) };
   const { inventory, hosts } = await chooseHosts(options, planned, source, say);
   if (plan) refuseOtherInventory(plan, inventory);
+  const job = { playbook, options, plan, inventory, hosts, terminal };
+  if (!plan) refuseNothing(job);
   if (options.listHosts) {
-    for (const line of hostLines(hosts, inventory)) print(line);
+    for (const line of hostLines(targetsOf(playbook, inventory, { hosts: narrowed(job).hosts }), inventory))
+      print(line);
     return exitCode.converged;
   }
   for (const each of inventory.warnings ?? []) say(`warning: ${describeError(each)}`);
@@ -79,7 +83,6 @@ async function perform<V>(template: Playbook<V>, args: readonly string[], depend
     const { timeout, own } = options;
     const open: Open<V> = (host) =>
       dependencies.open(host, { becomePassword, ask, interrupt: signal, timeout, own });
-    const job = { playbook, options, plan, inventory, hosts, terminal };
     if (options.listTasks) return printTasks(job, open);
     const result = await performRun(job, open, { signal, interrupt });
     const out = hosts.filter(({ name }) => result.leftOut.includes(name));
@@ -109,6 +112,31 @@ function refuseInVain({ step, out, report }: Options, terminal: boolean): void {
   if (step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
   for (const file of [out, report]) if (file !== undefined) privateTarget(file);
+}
+
+/**
+ * A run without a task would end as if all were well.
+ *
+ * @throws Problem where no host of the run has a role of the run
+ */
+function refuseNothing<V>(job: Job<V>): void {
+  const { playbook, inventory, options } = job;
+  const { hosts, selects } = narrowed(job);
+  if (targetsOf(playbook, inventory, { hosts, selects }).length > 0) return;
+  const { roles, skippedRoles, limit } = options;
+  const where = limit === undefined ? `the inventory ${inventory.name}` : `--limit ${limit}`;
+  const left = skippedRoles.length > 0 ? 'a role that is left' : `a role of the playbook ${playbook.name}`;
+  const all = new Set(inventory.hosts.map(({ name }) => name));
+  const others = targetsOf(playbook, inventory, { hosts: all, selects }).map(({ name }) => name);
+  throw new Problem(
+    `this run has no task: no host of ${where} has ${roles.length > 0 ? `role ${roles.join(', ')}` : left}`,
+    {
+      hint:
+        others.length > 0
+          ? `hosts for it: ${others.join(', ')}`
+          : '--help shows which groups have which roles',
+    },
+  );
 }
 
 /** Puts back those of the hosts that have a release to go back to. */

@@ -3,7 +3,7 @@ import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import type { Task } from './events.ts';
 import { mapWithForks } from './limit.ts';
 import type { Playbook } from './playbook.ts';
-import { taskRunsFor } from './prepare.ts';
+import { targetsOf, taskRunsFor } from './prepare.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** The tasks of one host in order, or the error of its connection. */
@@ -23,20 +23,22 @@ export async function listTasks<V>(
   open: (host: InventoryHost<V>) => Promise<Session>,
   options: Pick<RunOptions, 'hosts' | 'forks' | 'selects' | 'given'>,
 ): Promise<HostTasks[]> {
-  const { hosts, forks } = options;
-  const targets = inventory.hosts.filter(({ name }) => hosts.has(name));
-  return mapWithForks(targets, forks, async (target): Promise<HostTasks> => {
-    let session: Session;
-    try {
-      session = await open(target);
-    } catch (error) {
-      return { host: target.name, error };
-    }
-    try {
-      const taskRuns = await taskRunsFor(playbook, inventory, target, session.facts, options);
-      return { host: target.name, steps: taskRuns.map(({ task }) => task) };
-    } finally {
-      await session.close();
-    }
-  });
+  return mapWithForks(
+    targetsOf(playbook, inventory, options),
+    options.forks,
+    async (target): Promise<HostTasks> => {
+      let session: Session;
+      try {
+        session = await open(target);
+      } catch (error) {
+        return { host: target.name, error };
+      }
+      try {
+        const taskRuns = await taskRunsFor(playbook, inventory, target, session.facts, options);
+        return { host: target.name, steps: taskRuns.map(({ task }) => task) };
+      } finally {
+        await session.close();
+      }
+    },
+  );
 }

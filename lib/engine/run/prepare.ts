@@ -80,6 +80,21 @@ export function playHosts<V>(play: Play<V>, inventory: Inventory<V>): Set<string
 }
 
 /**
+ * The hosts of a run on which a play has something to do, in the order of the inventory.
+ *
+ * @param options the hosts of the run; with `selects`, only those with a role that is part of it
+ */
+export function targetsOf<V>(
+  playbook: Playbook<V>,
+  inventory: Inventory<V>,
+  { hosts, selects = () => true }: Pick<RunOptions, 'hosts'> & Partial<Pick<RunOptions, 'selects'>>,
+): InventoryHost<V>[] {
+  const plays = playbook.plays.filter(({ roles }) => roles.some(({ name }) => selects(name)));
+  const members = new Set(plays.flatMap((play) => [...playHosts(play, inventory)]));
+  return inventory.hosts.filter(({ name }) => hosts.has(name) && members.has(name));
+}
+
+/**
  * Leaves out everything before a resource. A host without it starts at the role that has it
  * elsewhere.
  *

@@ -16,7 +16,7 @@ import { awaitLocks, type Locks } from './lock/locks.ts';
 import type { LockWait } from './lock/wait.ts';
 import { changesSomething, commandsOf, type HostPlan, type Planned, planOf } from './plan.ts';
 import type { Playbook } from './playbook.ts';
-import { playHosts, startingAt, taskRunsFor } from './prepare.ts';
+import { startingAt, targetsOf, taskRunsFor } from './prepare.ts';
 import type { RunOptions, RunResult } from './run-options.ts';
 import { TurnTaking } from './turn-taking.ts';
 
@@ -108,9 +108,8 @@ class Run<V> {
     this.#open = open;
     this.#options = options;
     this.#emit = emit;
-    const members = new Set(playbook.plays.flatMap((play) => [...playHosts(play, inventory)]));
     this.#wait = lockWait(options, emit);
-    this.targets = inventory.hosts.filter(({ name }) => options.hosts.has(name) && members.has(name));
+    this.targets = targetsOf(playbook, inventory, { hosts: options.hosts });
     this.#fleet = new Fleet<V>({
       inventory: inventory.hosts,
       open,
