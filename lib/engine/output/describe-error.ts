@@ -29,7 +29,11 @@ export function inOneLine(text: string): string {
 
 function describe(error: unknown, verbose: boolean): string {
   if (error instanceof Problems) return describeAll(error.problems);
-  if (error instanceof Problem) return describeProblem(error);
+  if (error instanceof Problem) {
+    const { cause } = error;
+    const stack = verbose && cause instanceof Error && isUnexpected(cause) ? `\n${cause.stack}` : '';
+    return describeProblem(error) + stack;
+  }
   if (!(error instanceof Error)) return String(error);
   const hint = 'hint' in error && typeof error.hint === 'string' ? `\n  ${error.hint}` : '';
   return `${verbose && isUnexpected(error) ? (error.stack ?? error.message) : error.message}${hint}`;

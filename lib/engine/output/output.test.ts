@@ -164,3 +164,10 @@ test('secrets in the words of a host are masked before long lines are cut', () =
   expect(shown.match(/x{1995}\[sec/g)).toHaveLength(4);
   expect(shown).not.toContain('Vb5');
 });
+
+test('the stack of an error of the language is for --verbose alone, also as the cause of a problem', () => {
+  const problem = new Problem('the role is wrong', { cause: new TypeError('no list') });
+  expect(describeError(problem)).toBe('the role is wrong');
+  expect(describeError(problem, true)).toMatch(/^the role is wrong\nTypeError: no list\n +at /);
+  expect(describeError(new Problem('wrong', { cause: new Problem('inside') }), true)).toBe('wrong');
+});

@@ -1,7 +1,7 @@
 import type { Facts } from '../host/facts/facts.ts';
 import type { Inventory, InventoryHost } from '../inventory/inventory.ts';
 import { selectHosts } from '../inventory/pattern.ts';
-import { exitCode, Problem } from '../problem/problem.ts';
+import { exitCode, Problem, Problems } from '../problem/problem.ts';
 import { type Resource, task } from '../resource/resource.ts';
 import type { Context, Role } from '../resource/role.ts';
 import { didYouMean } from '../text/suggest.ts';
@@ -52,15 +52,34 @@ export async function taskRunsFor<V>(
 
 /**
  * A role that does not fit a host fails on that host, when it is reached. Other hosts continue.
+ *
+ * @throws Problem where the role itself is wrong, or its variables
  */
 async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<readonly Resource[]> {
+  const { name } = context.host;
   try {
-    return await role.resources(context);
+    const made: unknown = await role.resources(context);
+    refuseOthers(role.name, made);
+    return made;
   } catch (error) {
-    if (!(error instanceof Problem) || error.code === exitCode.badInput) throw error;
+    if (!(error instanceof Problem || error instanceof Problems)) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Problem(`role ${role.name} cannot make its resources for ${name}: ${why}`, { cause: error });
+    }
+    if (error instanceof Problems || error.code === exitCode.badInput) throw error;
     const refuse = () => Promise.reject(error);
-    return [task(`${context.host.name} is fit for it`, { check: refuse })];
+    return [task(`${name} is fit for it`, { check: refuse })];
   }
+}
+
+/** @throws Problem where a role of somebody's own gives anything but a list of resources */
+function refuseOthers(role: string, made: unknown): asserts made is readonly Resource[] {
+  if (!Array.isArray(made)) throw new Problem(`role ${role} gives no list of resources: write […]`);
+  const at = made.findIndex((each) => typeof Object(each).check !== 'function');
+  if (at === -1) return;
+  throw new Problem(`entry ${at + 1} in the list of role ${role} is no resource`, {
+    hint: 'one that is not for every host: ...(condition ? [file(…)] : [])',
+  });
 }
 
 /** The turns of a play, where the inventory has the hosts at which they are taken. */

@@ -15,7 +15,7 @@ import {
   type Verdict,
   warning,
 } from '../resource/resource.ts';
-import { role } from '../resource/role.ts';
+import { type Role, role } from '../resource/role.ts';
 import { fakeHost } from '../resource/testing/fake-host.ts';
 import { sessionOf } from '../resource/testing/test-host.ts';
 import type { RunEvent } from './events.ts';
@@ -471,6 +471,33 @@ test('a check that throws is a failure of that resource', async () => {
   );
   expect(outcomes).toEqual(['h1 broken failed']);
 });
+
+test.each<[made: string, resources: () => unknown, said: string, hint?: string]>([
+  ['one resource', () => thing(new Set(), 'a'), 'role own gives no list of resources: write […]'],
+  [
+    'what is left of a condition',
+    () => [thing(new Set(), 'a'), false],
+    'entry 2 in the list of role own is no resource',
+    'one that is not for every host: ...(condition ? [file(…)] : [])',
+  ],
+  [
+    'an error of the language',
+    () => [thing(new Set(), (undefined as unknown as { name: string }).name)],
+    "role own cannot make its resources for h1: Cannot read properties of undefined (reading 'name')",
+  ],
+])(
+  "a role of somebody's own that gives %s is named, and nothing is changed",
+  async (_, resources, said, hint) => {
+    const own = role<object>('own', resources as Role<object>['resources']);
+    const plays = [play('all', { hosts: 'all', roles: [own] })];
+    const error: Problem = await runWith(plays, inventoryOf({ a: ['h1'] })).then(
+      () => Promise.reject(new Error('it ran')),
+      (thrown) => thrown,
+    );
+    expect([error.message, error.hint, error.code]).toEqual([said, hint, exitCode.badInput]);
+    expect(error.cause instanceof TypeError).toBe(said.includes('Cannot read'));
+  },
+);
 
 test('only the chosen roles run', async () => {
   const made = new Set<string>();
