@@ -49,8 +49,12 @@ await withLabForAWhile(async () => {
   runs.push(...(await Promise.all([deployments(), others(), ...parts()])));
 });
 const again = filesToRepeat();
-// On a lab of its own: the last deployment leaves one that no other begins with.
-if (again.length > 0) await withLabForAWhile(() => repeatAlone(again));
+// On a lab of its own: the last deployment leaves one that no other begins with. The end of the lab
+// took programs along.
+if (again.length > 0) {
+  await installPrograms();
+  await withLabForAWhile(() => repeatAlone(again));
+}
 // Again at the end, where they are found at once.
 const failed = runs.flatMap(({ failures }) => failures);
 for (const { text } of failed) console.log(text);
@@ -81,8 +85,10 @@ async function repeatAlone(files) {
   // Nothing is known of a run that names no file.
   if (again.failures.some(({ file }) => file === undefined)) return;
   const failsAgain = new Set(again.failures.map(({ file }) => file));
+  // A file whose tests are skipped now has not passed.
+  const passes = new Set(again.files.filter((file) => !failsAgain.has(file)));
   for (const counts of runs) {
-    const passed = counts.failures.filter(({ file }) => !failsAgain.has(file));
+    const passed = counts.failures.filter(({ file }) => file !== undefined && passes.has(file));
     for (const { text } of passed) console.log(`passed alone, after this:\n${text}`);
     counts.failures = counts.failures.filter((failure) => !passed.includes(failure));
     counts.passed += passed.length;
@@ -95,7 +101,7 @@ async function repeatAlone(files) {
  */
 async function check(command) {
   const { ok } = await showAtEnd`${command.split(' ')}`;
-  return { passed: ok ? 1 : 0, failures: ok ? [] : [{ text: `FAIL ${command}` }] };
+  return { passed: ok ? 1 : 0, files: [], failures: ok ? [] : [{ text: `FAIL ${command}` }] };
 }
 
 /**
@@ -126,7 +132,9 @@ async function vitest(command, projects, run, words = []) {
   const vitestWords = `env TEST_REPORT=${report} ${command} run`.split(' ');
   const { ok } = await run`${vitestWords} ${chosen} ${words} --reporter=default --reporter=./test/report.mjs`;
   // Without network this Node cannot be fetched, and there is no report.
-  const counts = JSON.parse(await readFile(report, 'utf8').catch(() => '{ "passed": 0, "failures": [] }'));
+  const counts = JSON.parse(
+    await readFile(report, 'utf8').catch(() => '{ "passed": 0, "files": [], "failures": [] }'),
+  );
   await rm(report, { force: true });
   if (!ok && counts.failures.length === 0) counts.failures.push({ text: `FAIL ${command}` });
   return counts;

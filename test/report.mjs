@@ -1,10 +1,12 @@
-// A reporter of vitest: counts what passed and names what failed, in the JSON file TEST_REPORT.
+// A reporter of vitest: counts what passed, names its files and what failed, in the JSON file
+// TEST_REPORT.
 import { writeFileSync } from 'node:fs';
 
 /**
  * @typedef {{ file?: string, text: string }} Failure `file`: of the tests; none for an error of no
  * test, such as a worker that crashed. `text`: the test's name and message
- * @typedef {{ passed: number, failures: Failure[] }} Counts
+ * @typedef {{ passed: number, files: string[], failures: Failure[] }} Counts `files`: of which a test
+ * passed
  */
 
 export default class Report {
@@ -13,9 +15,13 @@ export default class Report {
    * @param {readonly import('vitest/node').SerializedError[]} errors of no test
    */
   onTestRunEnd(modules, errors) {
+    const passed = modules.flatMap(({ moduleId, children }) =>
+      [...children.allTests('passed')].map(() => moduleId),
+    );
     /** @type {Counts} */
     const counts = {
-      passed: modules.reduce((sum, { children }) => sum + [...children.allTests('passed')].length, 0),
+      passed: passed.length,
+      files: [...new Set(passed)],
       failures: [
         ...modules.flatMap(failuresOf),
         ...errors.map((error) => ({
