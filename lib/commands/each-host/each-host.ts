@@ -4,7 +4,7 @@ import { connected } from '../../engine/command-line/connected.ts';
 import { openSession } from '../../engine/host/open-session.ts';
 import type { Session } from '../../engine/host/session.ts';
 import type { SourcedInventory } from '../../engine/inventory/inventory.ts';
-import { describeErrorOn } from '../../engine/output/describe-error.ts';
+import { describeErrorOn, inLines } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode } from '../../engine/problem/problem.ts';
 import { mapWithForks } from '../../engine/run/limit.ts';
@@ -95,12 +95,13 @@ export function hostLine(hosts: readonly Reached[], name: string, text: string):
   return redact(printable(`${name.padEnd(width)}  ${text}`));
 }
 
-/** The lines of a host that was not reached. Each stands alone: a command among them is copied. */
+/** The lines of a host that was not reached. */
 export function unreachableLines(
   hosts: readonly Reached[],
   { name, error }: Extract<Reached, { error: unknown }>,
 ): string[] {
-  const [reason = '', ...more] = describeErrorOn(name, error).split('\n');
-  const lines = [`unreachable: ${reason}`, ...more.map((line) => `    ${line.trim()}`)];
-  return lines.map((line) => wrappedFor(hostLine(hosts, name, line), process.stdout));
+  const [reason, ...more] = inLines(describeErrorOn(name, error));
+  return [`unreachable: ${reason}`, ...more].map((line) =>
+    wrappedFor(hostLine(hosts, name, line), process.stdout),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Colour, Paint } from '../../engine/output/colour.ts';
-import { describeErrorOn } from '../../engine/output/describe-error.ts';
+import { describeErrorOn, inLines } from '../../engine/output/describe-error.ts';
 import { bytes, seconds } from '../../engine/output/units.ts';
 import { redact } from '../../engine/secret/secret.ts';
 import { counted } from '../../engine/text/counted.ts';
@@ -59,10 +59,8 @@ function hostBlock(status: Shown, nameWidth: number, { paint, width, now }: Stat
     paint(colour, clipped(redact(printable(text)).replaceAll('\n', ' '), width));
   const start = `${host.padEnd(nameWidth)}  ${health}`;
   if (!state && error !== undefined) {
-    const [reason = '', ...more] = describeErrorOn(host, error).split('\n');
-    return [`${start}: ${reason}`, ...more.map((each) => `    ${each.trim()}`)].map((each) =>
-      line('red', each),
-    );
+    const [reason, ...more] = inLines(describeErrorOn(host, error));
+    return [`${start}: ${reason}`, ...more].map((each) => line('red', each));
   }
   const own = state?.chain.own;
   const block = own?.ok

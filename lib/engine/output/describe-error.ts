@@ -22,6 +22,15 @@ export function describeErrorOn(host: string, error: unknown, verbose = false): 
   return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text;
 }
 
+/**
+ * The first line of an error, and its other lines indented. Each stands alone: a command among them
+ * is copied.
+ */
+export function inLines(text: string): [first: string, ...others: string[]] {
+  const [first = '', ...others] = text.split('\n');
+  return [first, ...others.map((line) => `    ${line.trim()}`)];
+}
+
 /** Lines of an error as one. */
 export function inOneLine(text: string): string {
   return text.replaceAll(/\n\s*/g, '; ');

@@ -72,7 +72,9 @@ async function resourcesOf<V>(role: Role<V>, context: Context<V>): Promise<reado
   }
 }
 
-/** @throws Problem where a role of somebody's own gives anything but a list of resources */
+/**
+ * @throws Problem where a role of somebody's own gives anything but a list of resources
+ */
 function refuseOthers(role: string, made: unknown): asserts made is readonly Resource[] {
   if (!Array.isArray(made)) throw new Problem(`role ${role} gives no list of resources: write […]`);
   const at = made.findIndex((each) => typeof Object(each).check !== 'function');

@@ -76,7 +76,7 @@ const driftCheckMissing = {
   },
 };
 
-/** A monitor that is down tells nobody: another service notices that this one does not come. */
+/** A monitor that is down sends no alert. A service outside notices that this one stays away. */
 const heartbeat = {
   alert: 'Heartbeat',
   expr: 'vector(1)',

@@ -35,7 +35,7 @@ md4 : active raid0 sdl[1] sdk[0]
 unused devices: <none>
 `;
 
-test('nothing is said of arrays with all their disks, nor where there is none', async () => {
+test('arrays with all their disks, and a host without arrays, give no finding', async () => {
   expect(await says()).toEqual([]);
   expect(await says(whole, { tank: 'ONLINE' })).toEqual([]);
   expect(await says('Personalities : \nunused devices: <none>\n')).toEqual([]);

@@ -78,7 +78,9 @@ function mayConcern(rule: string, { protocol, port }: Packet): boolean {
 const numbers: Readonly<Record<string, string>> = { tcp: '6', udp: '17', icmp: '1', vrrp: '112' };
 const numberOf = (protocol: string) => numbers[protocol] ?? protocol;
 
-/** @param range such as `443` or `8000:8010` */
+/**
+ * @param range such as `443` or `8000:8010`
+ */
 function isIn(port: number, range: string): boolean {
   const [first = 0, last = first] = range.split(':').map(Number);
   return port >= first && port <= last;
