@@ -204,7 +204,22 @@ test('rotate makes new passwords, keeps the previous ones, says what to do, and 
     complained: expect.stringContaining('the previous value of pool_db_password is still kept'),
   });
   expect(await run('rotate state_db_password prover_db_password')).toMatchObject({ code: 0 });
-  expect((await run('rotate pool_db_password --done')).said).toBe(
+  for (const answer of ['', 'n', 'no']) {
+    const asked: string[] = [];
+    const shown = async (question: string) => {
+      asked.push(question);
+      return answer;
+    };
+    const kept = await run('rotate pool_db_password --done', { terminal: { hidden: shown, shown } });
+    expect(asked.join()).toMatch(/^has a deploy .* accepts only the previous pool_db_password \[y\/N\] $/);
+    expect(kept).toMatchObject({ code: 3, said: '' });
+    expect(kept.complained).toMatch(
+      /nothing was changed\n {2}a deploy .*: npx zx playbooks\/deploy\.mjs .* --check/,
+    );
+  }
+  const yes = async () => 'yes';
+  const terminal = { hidden: yes, shown: yes };
+  expect((await run('rotate pool_db_password --done', { terminal })).said).toBe(
     'forgot the previous value of pool_db_password',
   );
   expect((await run('rotate pool_db_password --done')).complained).toContain(

@@ -226,7 +226,8 @@ function nextSteps({ options, command }: Task): readonly string[] {
   ];
 }
 
-async function forget({ around, options }: Task, store: Store, { previous }: SecretValues): Promise<void> {
+async function forget(task: Task, store: Store, { previous }: SecretValues): Promise<void> {
+  const { around, options } = task;
   const names = options.names.length > 0 ? options.names : [...previous.keys()];
   const unknown = names.find((name) => !previous.has(name));
   if (unknown !== undefined)
@@ -234,9 +235,25 @@ async function forget({ around, options }: Task, store: Store, { previous }: Sec
       hint: didYouMean(unknown, previous.keys()),
     });
   if (names.length === 0) return around.say('nothing to forget: no previous value is kept');
+  await askWhetherDeployed(names, task);
   const text = changeSecretValues(store.text, { previous: new Map(names.map((name) => [name, undefined])) });
   await write(store, text, around);
   for (const name of names) around.say(`forgot the previous value of ${name}`);
+}
+
+/**
+ * A database that no deploy has changed accepts only the value that is about to be deleted. As a
+ * deploy does, this asks on a terminal alone.
+ *
+ * @throws Problem unless the answer is yes
+ */
+async function askWhetherDeployed(names: readonly string[], { around, options }: Task): Promise<void> {
+  const question = `has a deploy of all servers ended with 0 since the rotation? until then a database accepts only the previous ${names.join(', ')} [y/N] `;
+  const answer = await around.terminal?.shown(question);
+  if (answer === undefined || /^\s*y(es)?\s*$/i.test(answer)) return;
+  throw new Problem('nothing was changed', {
+    hint: `a deploy that still has to change a password shows it: ${asRepeated(`npx zx playbooks/deploy.mjs --inventory ${shellWord(options.inventory)} --check`)}`,
+  });
 }
 
 function openOrStart({ file, name, around }: Task): Promise<Store> {
