@@ -32,7 +32,7 @@ test('a sequencer and a layer 1 of another chain are refused before anything is 
     'vars.network.l1_rpc_url': 'http://172.30.77.10:8545',
   });
   const before = await started('db-1');
-  const run = await runPlaybook('deploy', '--inventory', inventory);
+  const run = await runPlaybook('deploy', '--inventory', inventory, '--limit', 'db-1');
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toContain(
     'http://172.30.77.10:8546 is of the chain with id 55555, and has to be of the one with id 686868',
@@ -50,7 +50,7 @@ test('a password that a database refuses is found before anything is changed, an
   await onHost('rpc-1', 'docker rm -f json-rpc');
   await poolSql('rpc-1', "alter role pool_user password 'another-password'");
   const before = await started('rpc-1');
-  const run = await deploy();
+  const run = await deploy('--limit', 'rpc-1');
   await poolSql('rpc-1', `alter role pool_user password '${own}'`);
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toContain(
@@ -64,7 +64,7 @@ test('a layer 1 of another history stops sync before its start', async () => {
   await onHost('db-1', 'docker rm -f sync');
   await stateSql(`create table public.kept as select block_num, block_hash from state.block;
     update state.block set block_hash = '0x' || reverse(substr(block_hash, 3))`);
-  const run = await deploy();
+  const run = await deploy('--limit', 'db-1');
   await stateSql(`update state.block b set block_hash = k.block_hash from public.kept k where k.block_num = b.block_num;
     drop table public.kept`);
   expect(run.exitCode, run.output).toBe(1);
@@ -72,7 +72,7 @@ test('a layer 1 of another history stops sync before its start', async () => {
     /layer 1 has another history: block \d+ is 0x\w+ in the state database and 0x\w+ on http/,
   );
   expect(await onHost('db-1', 'docker ps -aq --filter name=sync')).toBe('');
-  const again = await deploy();
+  const again = await deploy('--limit', 'db-1');
   expect(again.exitCode, again.output).toBe(0);
 });
 
@@ -80,19 +80,22 @@ test('a node on a fork does not pass, neither in check mode nor in a deploy', as
   const newest = Number(await stateSql('select max(block_num) from state.l2block'));
   await fork(newest - 10);
   const words = /diverged from the trusted sequencer: block \d,\d{3} is 0x\w{8}… here and 0x\w{8}… there/;
+  const limit = ['--limit', 'db-1,rpc-1'];
   for (const args of [['--check'], []]) {
-    const run = await deploy(...args);
+    const run = await deploy(...limit, ...args);
     expect(run.exitCode, run.output).toBe(1);
     expect(run.output).toMatch(words);
   }
   await fork(0);
   await onHost('db-1', 'docker restart -t 2 sync');
-  await expect.poll(async () => (await deploy()).exitCode, { timeout: 120_000, interval: 2000 }).toBe(0);
+  await expect
+    .poll(async () => (await deploy(...limit)).exitCode, { timeout: 120_000, interval: 2000 })
+    .toBe(0);
 });
 
 test('a listener that does not answer is named', async () => {
   await onHost('rpc-2', 'iptables -I INPUT -i lo -p tcp --dport 8133 -j REJECT');
-  const run = await deploy('--check');
+  const run = await deploy('--check', '--limit', 'rpc-2');
   await onHost('rpc-2', 'iptables -D INPUT -i lo -p tcp --dport 8133 -j REJECT');
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toContain('ws://localhost:8133 does not answer');

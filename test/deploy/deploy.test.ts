@@ -191,7 +191,7 @@ test('--role runs that role alone, --limit that host alone', async () => {
   expect(await onHost('rpc-1', 'readlink -f /etc/localtime')).toMatch(/UTC$/);
   expect(await onHost('rpc-2', 'readlink -f /etc/localtime')).toMatch(/Tokyo$/);
   expect(await onHost('rpc-1', 'stat -c %a /etc/docker/daemon.json')).toBe('600');
-  const rest = await runPlaybook('deploy', '--inventory', 'lab');
+  const rest = await runPlaybook('deploy', '--inventory', 'lab', '--role', 'time-sync', '--role', 'docker');
   expect(rest.exitCode, rest.output).toBe(0);
 });
 

@@ -17,7 +17,7 @@ import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import type { Variables } from '../../lib/node/variables/variables.ts';
 import { canary, type ShellName, startNamespaceHost } from './namespace-host.ts';
 import { takenOrRefused } from './outcome.ts';
-import { inEveryForm } from './seed.ts';
+import { formsOf, inEveryForm } from './seed.ts';
 
 const payloads = [
   `'"$(${canary})\`${canary}\`;${canary};|${canary}&\n${canary}\n#`,
@@ -292,7 +292,7 @@ const formsOfField = inEveryForm ? 2 : 1;
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
   for (const { path: at, text } of [...texts(full), ...added.flat()]) {
-    const forms = payloads.flatMap((payload) => [
+    const forms = formsOf(payloads, 5).flatMap((payload) => [
       payload,
       /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
     ]);

@@ -167,7 +167,15 @@ test('the rules follow a network of ours that is made later, and no other one', 
   expect(await eventually(async () => (await knows()) === 6, 20)).toBe(true);
   expect((await host.run`iptables -S; ip6tables -S`).stdout).not.toContain(`-i ${theirs} -j RETURN`);
   expect(await wanted().check(host)).toEqual({ is: 'ok' });
-  await host.run`docker rm -f unpublished && docker network rm theirs rpc-later`;
+  // A container that restarts changes no rule, so only the timer runs.
+  const runs = async () =>
+    (await host.run`journalctl -u rpc-node-firewall -o cat --grep Finished`).lines().length;
+  await host.run`docker run -d --name second --network rpc-later -e POSTGRES_PASSWORD=any ${postgresImage}`;
+  const before = await runs();
+  await host.run`for i in 1 2 3; do docker restart -t 0 second; done`;
+  await sleep(2000);
+  expect((await runs()) - before).toBeLessThan(4);
+  await host.run`docker rm -f unpublished second && docker network rm theirs rpc-later`;
   expect(await eventually(async () => (await knows()) === undefined, 40)).toBe(true);
   // Nobody else did that.
   expect((await host.run`cat /run/rpc-node/firewall/state`).stdout).toContain('restored 0\n');

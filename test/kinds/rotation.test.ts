@@ -428,7 +428,7 @@ test('without gateways a deploy restarts one RPC server after the other, and the
 
 test('a run that is killed after each of its changes is ended by the next ones', async () => {
   const all = await contexts(wanted, former);
-  const eachTime = inEveryForm ? 1 : 5;
+  const eachTime = inEveryForm ? 1 : 9;
   let runs = 0;
   for (let isOver = false; !isOver; runs += 1) {
     [made, killedAt] = [0, eachTime];

@@ -128,11 +128,12 @@ WantedBy=timers.target
 }
 
 /**
- * A new network of Docker has a new bridge. The kernel announces it, and each container that is
- * connected to it.
+ * A new network of Docker has a new bridge. The kernel announces it, and that it has its first
+ * container. A start or stop of a container announces its end of the bridge ten times, with the
+ * bridge's name behind it: those lines change no rule.
  */
 function watchUnit(service: string): string {
-  const loop = `while read -r line; do case $$line in *br-*) systemctl start ${service} ;; esac; done`;
+  const loop = `while read -r line; do case $$line in *': br-'*) systemctl start ${service} ;; esac; done`;
   return `[Unit]
 Description=Rules of the firewall follow the networks of Docker
 After=docker.service
