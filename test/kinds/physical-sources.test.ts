@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inEveryForm } from '../faults/seed.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { startFaultyFileServer } from './faulty-file-server.ts';
@@ -18,6 +19,9 @@ import {
   startUnpacked,
   workshop,
 } from './physical-server.ts';
+
+/** npm run test:long has them: npm test has others of their kind. */
+const inAllForms = test.skipIf(!inEveryForm);
 
 // Physical snapshots of a replica and of a repository of Barman, which start as servers of their own.
 
@@ -116,12 +120,17 @@ describe('a replica', () => {
     expect(standby.sql('postgres', 'select count(*) from pg_replication_slots')).toBe('0');
   });
 
-  test('a published one has no secret, name or address of the source, and starts as a primary', async () => {
-    const folder = join(shop.base, 'published');
-    expect((await shop.take(folder, { PUBLISH: 'true' }).ended).said).toBe(`the snapshot is in ${folder}\n`);
-    expect(heldIn(folder)).toEqual([]);
-    await expectStarts(folder);
-  });
+  inAllForms(
+    'a published one has no secret, name or address of the source, and starts as a primary',
+    async () => {
+      const folder = join(shop.base, 'published');
+      expect((await shop.take(folder, { PUBLISH: 'true' }).ended).said).toBe(
+        `the snapshot is in ${folder}\n`,
+      );
+      expect(heldIn(folder)).toEqual([]);
+      await expectStarts(folder);
+    },
+  );
 
   test('a block that is removed while it is copied is in no manifest: named, and nothing looks whole', async () => {
     const last = "40001, '0x' || repeat('d', 64), ''";
@@ -206,7 +215,7 @@ describe('the repository of the backup host', () => {
     }
   });
 
-  test('a base backup that an older version has made is a source as well', async () => {
+  inAllForms('a base backup that an older version has made is a source as well', async () => {
     repository.makeOldBackup();
     source.sql('source_state', "insert into state.l2block values (40002, '0x' || repeat('f', 64))");
     await repository.arrives();

@@ -17,7 +17,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeVerdict, ok } from '../../lib/engine/resource/resource.ts';
 import { noReceiverIsLeft } from '../../lib/node/backup/receiver.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
+import { inEveryForm } from '../faults/seed.ts';
 import { type Repository, startRepository } from './backup-repository.ts';
+
+/** npm run test:long has them: npm test has others of their kind. */
+const inAllForms = test.skipIf(!inEveryForm);
 
 // Base backups and recoveries with the real PostgreSQL 15, Barman and rsync.
 
@@ -426,26 +430,29 @@ test('a base backup whose pieces have no room is not cut, and leaves no half of 
   expect(host.offerRecovery('latest')).toMatchObject({ code: 0 });
 });
 
-test('a base backup that was not cut, and one that the version before has made, are recovered', async () => {
-  host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
-  expect(existsSync(join(newest(), 'base.tar.zst'))).toBe(true);
-  addBlocks(7);
-  await host.untilReceived();
-  expect(await recovered('latest')).toBe(blocks());
-  host.makeOldBackup();
-  expect(existsSync(join(newest(), 'PG_VERSION'))).toBe(true);
-  expect(offeredWithKilledVerification()).toMatchObject({
-    code: 1,
-    said: expect.stringMatching(/^the base backup \w+ is corrupt: pg_verifybackup came to no result:/m),
-  });
-  addBlocks(7);
-  await host.untilReceived();
-  expect(await recovered('latest')).toBe(blocks());
-  // The next base backup cuts what was left.
-  expect(host.makeBackup()).toMatchObject({ code: 0 });
-  const left = execFileSync('find', [host.repository, '-name', 'base.tar.zst'], { encoding: 'utf8' });
-  expect(left).toBe('');
-});
+inAllForms(
+  'a base backup that was not cut, and one that the version before has made, are recovered',
+  async () => {
+    host.barman('-q', 'backup', '--wait', '--immediate-checkpoint', 'state-db');
+    expect(existsSync(join(newest(), 'base.tar.zst'))).toBe(true);
+    addBlocks(7);
+    await host.untilReceived();
+    expect(await recovered('latest')).toBe(blocks());
+    host.makeOldBackup();
+    expect(existsSync(join(newest(), 'PG_VERSION'))).toBe(true);
+    expect(offeredWithKilledVerification()).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^the base backup \w+ is corrupt: pg_verifybackup came to no result:/m),
+    });
+    addBlocks(7);
+    await host.untilReceived();
+    expect(await recovered('latest')).toBe(blocks());
+    // The next base backup cuts what was left.
+    expect(host.makeBackup()).toMatchObject({ code: 0 });
+    const left = execFileSync('find', [host.repository, '-name', 'base.tar.zst'], { encoding: 'utf8' });
+    expect(left).toBe('');
+  },
+);
 
 test('after a recovery to a time, what it has undone never comes back', async () => {
   const first = newest();

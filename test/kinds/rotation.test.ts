@@ -38,6 +38,9 @@ import temporaryLogins from '../../roles/temporary-logins.ts';
 import { formsOf, inEveryForm } from '../faults/seed.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
+/** npm run test:long has them: npm test has others of their kind. */
+const inAllForms = test.skipIf(!inEveryForm);
+
 /** Ports of state-db, and of the pool-db of each server. */
 const ports = { state: 25432, 'db-1': 25433, 'rpc-1': 25434, 'rpc-2': 25435 } as const;
 const former = { state: 'former.State~1', pool: 'former.Pool~1', prover: 'former.Prover~1' } as const;
@@ -467,47 +470,50 @@ test('before anything is changed: a run that leaves a server out, and passwords 
   if (isWatching) expect(await refused()).toEqual([]);
 });
 
-test('second logins that rotate --done left over are dropped by a later deploy, once nobody uses them', async () => {
-  const all = await contexts(wanted, former);
-  const [db] = machines as [Machine, Machine];
-  await deploy(all);
-  databases.state.sql(
-    'postgres',
-    `create role rpc_node_state_next login password '${wanted.state}'; create role rpc_node_prover_next login;`,
-  );
-  databases['rpc-1'].sql('postgres', 'create role rpc_node_pool_next login;');
-  const left = (of: 'state' | Server) =>
-    databases[of].sql('postgres', "select rolname from pg_roles where rolname ~ '_next$' order by 1");
-  const done = await contexts(wanted);
-  seen.length = 0;
-  // A run that leaves a server out knows nothing of its programs.
-  const limited = {
-    ...(done.get('db-1') as Context<Variables>),
-    includes: (host: string) => host !== 'rpc-1',
-  };
-  for (const resource of await noSecondLogins.resources(limited)) await make(db, resource);
-  expect(seen).toEqual([]);
-  // An operator's session.
-  const address = `postgresql://rpc_node_state_next:${wanted.state}@127.0.0.1:${ports.state}/state_db`;
-  const session = execFile(psql, ['-XAtqw', address, '-c', 'select pg_sleep(300)']);
-  const isUsed = () =>
-    databases.state.sql('postgres', "select count(*) from pg_stat_activity where usename ~ '_next$'");
-  while (isUsed() === '0') await delay(50);
-  await deploy(done);
-  expect([left('state'), left('rpc-1')]).toEqual(['rpc_node_state_next', '']);
-  expect(seen).toEqual([
-    'db-1 state and prover database have no second login',
-    'rpc-1 pool database have no second login',
-  ]);
-  session.kill();
-  databases.state.sql(
-    'postgres',
-    "select pg_terminate_backend(pid) from pg_stat_activity where usename ~ '_next$'",
-  );
-  while (isUsed() !== '0') await delay(50);
-  await deploy(done);
-  expect(left('state')).toBe('');
-});
+inAllForms(
+  'second logins that rotate --done left over are dropped by a later deploy, once nobody uses them',
+  async () => {
+    const all = await contexts(wanted, former);
+    const [db] = machines as [Machine, Machine];
+    await deploy(all);
+    databases.state.sql(
+      'postgres',
+      `create role rpc_node_state_next login password '${wanted.state}'; create role rpc_node_prover_next login;`,
+    );
+    databases['rpc-1'].sql('postgres', 'create role rpc_node_pool_next login;');
+    const left = (of: 'state' | Server) =>
+      databases[of].sql('postgres', "select rolname from pg_roles where rolname ~ '_next$' order by 1");
+    const done = await contexts(wanted);
+    seen.length = 0;
+    // A run that leaves a server out knows nothing of its programs.
+    const limited = {
+      ...(done.get('db-1') as Context<Variables>),
+      includes: (host: string) => host !== 'rpc-1',
+    };
+    for (const resource of await noSecondLogins.resources(limited)) await make(db, resource);
+    expect(seen).toEqual([]);
+    // An operator's session.
+    const address = `postgresql://rpc_node_state_next:${wanted.state}@127.0.0.1:${ports.state}/state_db`;
+    const session = execFile(psql, ['-XAtqw', address, '-c', 'select pg_sleep(300)']);
+    const isUsed = () =>
+      databases.state.sql('postgres', "select count(*) from pg_stat_activity where usename ~ '_next$'");
+    while (isUsed() === '0') await delay(50);
+    await deploy(done);
+    expect([left('state'), left('rpc-1')]).toEqual(['rpc_node_state_next', '']);
+    expect(seen).toEqual([
+      'db-1 state and prover database have no second login',
+      'rpc-1 pool database have no second login',
+    ]);
+    session.kill();
+    databases.state.sql(
+      'postgres',
+      "select pg_terminate_backend(pid) from pg_stat_activity where usename ~ '_next$'",
+    );
+    while (isUsed() !== '0') await delay(50);
+    await deploy(done);
+    expect(left('state')).toBe('');
+  },
+);
 
 test.each(formsOf([12, 4]))(
   'after %i changes of a rotation, exchanged passwords of state-db are accepted, and a deploy ends it',
