@@ -155,17 +155,20 @@ export default defineConfig({
           hookTimeout: 1_200_000,
         },
       },
-      // Parts on this machine alone: sshd, HAProxy, a browser, a terminal. They may run beside all
-      // others.
-      {
+      // Parts on this machine alone: HAProxy and Prometheus at ports of their own; sshd, a browser
+      // and a terminal. They may run beside all others.
+      ...[
+        { name: 'services', rooms: 'alerts,gateway,protocol' },
+        { name: 'sessions', rooms: 'report,ssh,terminal' },
+      ].map(({ name, rooms }) => ({
         test: {
-          name: 'services',
-          include: ['test/{alerts,gateway,protocol,report,ssh,terminal}/**/*.test.ts'],
+          name,
+          include: [`test/{${rooms}}/**/*.test.ts`],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
         },
-      },
+      })),
       // Whole deployments under every fault there is: more than an hour (npm run faults).
       {
         test: {
