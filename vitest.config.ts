@@ -18,7 +18,6 @@ const deployments = [
   'history',
   'snapshot',
   'docker-root',
-  'single',
 ];
 
 /**
@@ -136,7 +135,7 @@ export default defineConfig({
         test: {
           name: 'lab',
           include: ['test/deploy/**/*.test.ts'],
-          // Each takes more than five minutes (npm run faults).
+          // By npm run faults.
           exclude: longDeployments,
           fileParallelism: false,
           testTimeout: 900_000,

@@ -1,12 +1,17 @@
-/** Tests of deployments that take more than five minutes each: `npm run faults` runs them. */
+/**
+ * Tests of deployments that `npm run faults` runs: they take many minutes, or are of what an inventory
+ * may add to the servers of the specification.
+ */
 export const longDeployments = [
   'backup',
   'killed-engine',
   'monitor',
   'older',
   'physical',
+  'replica',
   'restarted',
   'rewind',
+  'single',
   'surroundings',
   'switch',
   'tls',

@@ -77,9 +77,11 @@ export function enginePackages({ facts }: { readonly facts: Facts }): Packages {
 export function composeAnswers(): Resource {
   return expectation('docker compose answers', {
     check: async (host) => {
-      const [there, program] = await Promise.all([readDocker(host), host.$`docker-compose version --short`]);
+      const there = await readDocker(host);
       if (!there.client) return unknownUntil('docker is installed');
       if (there.compose !== undefined) return ok;
+      // Version 1 starts Python, so it is not asked twice where it answers.
+      const program = await host.$`docker-compose version --short`;
       // 127: the shell does not find the program.
       if (program.exitCode === 127) return unknownUntil('docker compose is installed');
       return program.ok
