@@ -4,6 +4,8 @@
  */
 export const longDeployments = [
   'backup',
+  'docker-root',
+  'history',
   'killed-engine',
   'monitor',
   'older',

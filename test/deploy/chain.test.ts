@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { labUp } from '../../lab/up.mjs';
+import { deployedLab } from './deployed-lab.ts';
 import { onHost, started, stateSql } from './lab-host.ts';
 import { labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook } from './playbook.ts';
@@ -18,11 +18,7 @@ async function fork(from: number): Promise<void> {
 const poolSql = (host: string, query: string) =>
   onHost(host, `echo "${query}" | docker exec -i pool-db psql -XqAtU pool_user -d pool_db`);
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await deploy();
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 afterAll(() => fork(0));
 

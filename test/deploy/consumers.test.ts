@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import toml from '@iarna/toml';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { labUp } from '../../lab/up.mjs';
 import { quote } from '../../lib/engine/host/quote.ts';
 import { renderTemplate } from '../../lib/engine/template/template.ts';
+import { deployedLab } from './deployed-lab.ts';
 import { containersOf, type LabHost, labHosts, onHost } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook } from './playbook.ts';
@@ -58,11 +58,7 @@ async function runFrom(host: LabHost, from: string | undefined, script: string):
 const sql = (host: LabHost, from: string | undefined, url: string, statements: string) =>
   runFrom(host, from, `${psql} ${quote(url)} <<'SQL'\n${statements}\nSQL`);
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 describe('the prover user', () => {
   /**

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
 import { labUp } from '../../lab/up.mjs';
+import { deployedLab } from './deployed-lab.ts';
 import { onHost, rpc } from './lab-host.ts';
 import { changedLabInventory } from './lab-inventory.ts';
 import { named, runPlaybook, startPlaybook, summaryOf } from './playbook.ts';
@@ -8,11 +9,7 @@ import { named, runPlaybook, startPlaybook, summaryOf } from './playbook.ts';
 const rpc1 = 'rpc-1: { address: 172.30.77.12 }';
 const rpc2 = 'rpc-2: { address: 172.30.77.13, user: operator }';
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 describe('a host that cannot be deployed to is named, and the others are finished', () => {
   test('a host key that differs from the pinned one', async () => {

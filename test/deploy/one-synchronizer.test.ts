@@ -1,16 +1,12 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { labUp } from '../../lab/up.mjs';
+import { deployedLab } from './deployed-lab.ts';
 import { onHost } from './lab-host.ts';
 import { named, runPlaybook } from './playbook.ts';
 
 const deploy = (...args: readonly string[]) => runPlaybook('deploy', '-i', 'lab', ...args);
 const syncRuns = () => onHost('db-1', `docker ps --quiet --filter 'name=^sync$'`);
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await deploy();
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 test('a synchronizer on a server outside of the limit: none is started, and check mode reports it beforehand', async () => {
   await onHost('db-1', 'docker rm -f sync');

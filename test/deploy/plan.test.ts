@@ -3,16 +3,12 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { $ } from 'zx';
-import { labUp } from '../../lab/up.mjs';
+import { deployedLab } from './deployed-lab.ts';
 import { blockNumber, onHost, started } from './lab-host.ts';
 import { folderForTest } from './lab-inventory.ts';
 import { named, runPlaybook, startPlaybook, summaryOf } from './playbook.ts';
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 const deploy = (...args: string[]) => runPlaybook('deploy', '--inventory', 'lab', ...args);
 /** Roles that are enough to show what a run does itself. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { labUp } from '../../lab/up.mjs';
 import { blockNumber, onHost, rpc, started, stateSql } from './lab-host.ts';
 import { folderForTest, labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook } from './playbook.ts';
@@ -42,6 +43,7 @@ const withoutDisk = `
 const slots = () => stateSql('select slot_name, active, wal_status from pg_replication_slots');
 
 beforeAll(async () => {
+  await labUp({ log: console.error });
   const password = join(await folderForTest(), 'password');
   await writeFile(password, `${randomBytes(12).toString('hex')}\n`, { mode: 0o600 });
   inventory = await labInventoryWith(without);

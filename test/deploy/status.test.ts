@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { $ } from 'zx';
-import { labUp } from '../../lab/up.mjs';
+import { deployedLab } from './deployed-lab.ts';
 import { blockNumber, labHosts, listing, onHost, rpc, stateSql } from './lab-host.ts';
 import { labInventoryWith } from './lab-inventory.ts';
 import { runPlaybook, startPlaybook } from './playbook.ts';
@@ -58,11 +58,7 @@ async function listings(): Promise<string[]> {
   return all.map((text) => text.replace(ages, '').replace(/ +/g, ' ').split('\n').sort().join('\n'));
 }
 
-beforeAll(async () => {
-  await labUp({ log: console.error });
-  const run = await runPlaybook('deploy', '--inventory', 'lab');
-  expect(run.exitCode, run.output).toBe(0);
-});
+beforeAll(deployedLab);
 
 // After any failure the next tests find a running sequencer.
 afterAll(async () => {

@@ -8,10 +8,6 @@ import { startSshd } from '../ssh/sshd.ts';
 import { checkDeployment } from './check-deployment.ts';
 import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';
 import { type Member, runLight } from './run-light.ts';
-import { inEveryForm } from './seed.ts';
-
-/** npm run test:long has them: npm test has others of their kind. */
-const inAllForms = test.skipIf(!inEveryForm);
 
 const hosts: LightHost[] = [];
 
@@ -68,7 +64,7 @@ async function refused(cause: RegExp, members: readonly Member[], ...args: reado
 }
 
 describe('Awkward hosts: sudo', () => {
-  inAllForms.concurrent('sudo that asks for no password: works', async () => {
+  test.concurrent('sudo that asks for no password: works', async () => {
     await works({ host: await started({ setUp: user() }), ...asOp });
   });
 
@@ -82,14 +78,14 @@ describe('Awkward hosts: sudo', () => {
     ]);
   });
 
-  inAllForms.concurrent('sudo with another password than the given one: refused', async () => {
+  test.concurrent('sudo with another password than the given one: refused', async () => {
     const setUp = `${user({ sudoers: 'op ALL=(ALL) ALL' })}echo op:another | chpasswd`;
     await refused(/sudo did not take the password of op/, [
       { host: await started({ setUp }), ...withPassword },
     ]);
   });
 
-  inAllForms.concurrent('sudo that lectures every time, with and without a password: works', async () => {
+  test.concurrent('sudo that lectures every time, with and without a password: works', async () => {
     const lecture =
       `printf 'uid 0 is a great power.\\n\\n$HOME ` +
       '`id`' +
@@ -104,13 +100,10 @@ echo 'Defaults lecture=always, lecture_file=/etc/lecture' >/etc/sudoers.d/lectur
     );
   });
 
-  inAllForms.concurrent(
-    'sudo that gives every command a terminal of its own and logs what it prints (use_pty, log_output): works',
-    async () => {
-      const setUp = `${user({ sudoers: 'op ALL=(ALL) ALL' })}echo 'Defaults use_pty, log_output' >/etc/sudoers.d/pty`;
-      await works({ host: await started({ setUp }), ...withPassword });
-    },
-  );
+  test.concurrent('sudo that gives every command a terminal of its own and logs what it prints (use_pty, log_output): works', async () => {
+    const setUp = `${user({ sudoers: 'op ALL=(ALL) ALL' })}echo 'Defaults use_pty, log_output' >/etc/sudoers.d/pty`;
+    await works({ host: await started({ setUp }), ...withPassword });
+  });
 
   test.concurrent('sudo with requiretty: refused', async () => {
     const requiretty = `echo 'Defaults requiretty' >/etc/sudoers.d/tty`;
@@ -121,13 +114,13 @@ echo 'Defaults lecture=always, lecture_file=/etc/lecture' >/etc/sudoers.d/lectur
     ]);
   });
 
-  inAllForms.concurrent('a user who may not use sudo: refused', async () => {
+  test.concurrent('a user who may not use sudo: refused', async () => {
     await refused(/op may not become root/, [
       { host: await started({ setUp: user({ sudoers: '# nobody' }) }), ...withPassword },
     ]);
   });
 
-  inAllForms.concurrent('no sudo installed: refused', async () => {
+  test.concurrent('no sudo installed: refused', async () => {
     const setUp = `${user()}rm /usr/bin/sudo`;
     await refused(/op is not root, and sudo is not installed/, [{ host: await started({ setUp }), ...asOp }]);
   });
@@ -153,13 +146,13 @@ done`;
     await works({ host: await started({ setUp: banner, sshd: 'Banner /etc/ssh/light_config' }) });
   });
 
-  inAllForms.concurrent('start-up files that take their time, and print meanwhile: works', async () => {
+  test.concurrent('start-up files that take their time, and print meanwhile: works', async () => {
     const setUp = `usermod -s /bin/bash root
 printf 'for i in 1 2 3; do printf %%s "loading "; sleep 0.1; done; printf "no end of line"\\n' >/root/.bashrc`;
     await works({ host: await started({ setUp }) });
   });
 
-  inAllForms.concurrent('a start-up file that never ends: refused', async () => {
+  test.concurrent('a start-up file that never ends: refused', async () => {
     const setUp = `usermod -s /bin/bash root
 echo 'sleep 1000' >/root/.bashrc`;
     const cause = /the login shell did not begin a command within 4 s/;
@@ -172,7 +165,7 @@ echo 'sleep 1000' >/root/.bashrc`;
     ]);
   });
 
-  inAllForms.concurrent('an account for sftp alone: refused', async () => {
+  test.concurrent('an account for sftp alone: refused', async () => {
     await refused(/login shell did not run a command/, [
       { host: await started({ sshd: 'ForceCommand internal-sftp' }) },
     ]);
@@ -196,7 +189,7 @@ describe('Awkward hosts: file systems', () => {
     await works({ host });
   });
 
-  inAllForms.concurrent('no room on any file system, in memory neither: refused', async () => {
+  test.concurrent('no room on any file system, in memory neither: refused', async () => {
     const setUp = 'for each in / /run /dev/shm /tmp /var/tmp; do cat /dev/zero >$each/filler || :; done';
     await refused(/no room for temporary files/, [{ host: await started({ size: '8m', setUp }) }]);
   });
@@ -208,7 +201,7 @@ describe('Awkward hosts: file systems', () => {
     expect(run.errorsOf(host.name)).toMatch(/Read-only file system/);
   });
 
-  inAllForms.concurrent('a read-only root that holds /run, too: refused, and other hosts go on', async () => {
+  test.concurrent('a read-only root that holds /run, too: refused, and other hosts go on', async () => {
     const host = await started({ setUp: 'umount /run; mkdir -p /run/sshd; mount -o remount,ro /' });
     const other = await started();
     const run = await runLight([{ host }, { host: other }]);
@@ -220,7 +213,7 @@ describe('Awkward hosts: file systems', () => {
 });
 
 describe('Awkward hosts: userland', () => {
-  inAllForms.concurrent('no bash: works', async () => {
+  test.concurrent('no bash: works', async () => {
     await works({ host: await started({ setUp: 'usermod -s /bin/sh root; rm /bin/bash' }) });
   });
 
@@ -228,7 +221,7 @@ describe('Awkward hosts: userland', () => {
     await works({ host: await started({ userland: 'busybox' }) });
   });
 
-  inAllForms.concurrent('deploy to a server with busybox and nothing else: refused', async () => {
+  test.concurrent('deploy to a server with busybox and nothing else: refused', async () => {
     const { exitCode: code, output } = await checkDeployment(await started({ userland: 'busybox' }));
     expect(code).toBe(exitCode.failed);
     expect(output).toMatch(/distribution is Debian 12 or 13, or Ubuntu 22\.04 or 24\.04\n.*it is BusyBox/);
@@ -238,16 +231,13 @@ describe('Awkward hosts: userland', () => {
     await refused(/base64/, [{ host: await started({ setUp: 'rm /usr/bin/base64' }) }]);
   });
 
-  inAllForms.concurrent(
-    'a locale that is not UTF-8: works, and names and contents arrive byte by byte',
-    async () => {
-      const setUp = `localedef -i de_DE -f ISO-8859-1 de_DE.ISO-8859-1
+  test.concurrent('a locale that is not UTF-8: works, and names and contents arrive byte by byte', async () => {
+    const setUp = `localedef -i de_DE -f ISO-8859-1 de_DE.ISO-8859-1
 echo 'LC_ALL=de_DE.ISO-8859-1' >/etc/environment`;
-      await works({
-        host: await started({ setUp, sshd: 'SetEnv LC_ALL=de_DE.ISO-8859-1 LANG=de_DE.ISO-8859-1' }),
-      });
-    },
-  );
+    await works({
+      host: await started({ setUp, sshd: 'SetEnv LC_ALL=de_DE.ISO-8859-1 LANG=de_DE.ISO-8859-1' }),
+    });
+  });
 });
 
 describe('Awkward hosts: clock', () => {
@@ -256,15 +246,12 @@ describe('Awkward hosts: clock', () => {
 printf '#!/bin/sh\\nexec /usr/bin/date.real -d "${sign}3 hours" "$@"\\n' >/usr/bin/date
 chmod +x /usr/bin/date`;
 
-  inAllForms.concurrent(
-    'a clock three hours behind or ahead (stand-in for date): works for what needs no clock',
-    async () => {
-      await works(
-        { host: await started({ setUp: threeHours('-') }) },
-        { host: await started({ setUp: threeHours('+') }) },
-      );
-    },
-  );
+  test.concurrent('a clock three hours behind or ahead (stand-in for date): works for what needs no clock', async () => {
+    await works(
+      { host: await started({ setUp: threeHours('-') }) },
+      { host: await started({ setUp: threeHours('+') }) },
+    );
+  });
 
   test.concurrent('deploy to a server whose clock is hours off (stand-in for date): refused', async () => {
     const behind = await checkDeployment(await started({ setUp: threeHours('-') }));
@@ -282,11 +269,11 @@ describe('Awkward hosts: sshd', () => {
     await works({ host: await started({ sshd: 'MaxSessions 1' }) });
   });
 
-  inAllForms.concurrent('MaxSessions 0: refused', async () => {
+  test.concurrent('MaxSessions 0: refused', async () => {
     await refused(/refuses to run a command/, [{ host: await started({ sshd: 'MaxSessions 0' }) }]);
   });
 
-  inAllForms.concurrent('MaxStartups 2, and others log in all the time: refused', async () => {
+  test.concurrent('MaxStartups 2, and others log in all the time: refused', async () => {
     const host = await started({ sshd: 'MaxStartups 2' });
     const others = [1, 2].map(() => connect(22, host.address));
     await refused(/ended the connection before the login/, [{ host }]);
@@ -294,7 +281,7 @@ describe('Awkward hosts: sshd', () => {
     await works({ host });
   });
 
-  inAllForms.concurrent('a jump host with MaxStartups 2, and forty hosts behind it: works', async () => {
+  test.concurrent('a jump host with MaxStartups 2, and forty hosts behind it: works', async () => {
     const jump = await startSshd('MaxStartups 2');
     try {
       // Four hosts, as forty by their ports: checks take no lock. An sshd listens on sixteen ports

@@ -6,10 +6,6 @@ import { freePort } from '../ssh/sshd.ts';
 import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';
 import { measured } from './measured.ts';
 import { type LightRun, type Member, runLight } from './run-light.ts';
-import { inEveryForm } from './seed.ts';
-
-/** npm run test:long has them: npm test has others of their kind. */
-const inAllForms = test.skipIf(!inEveryForm);
 
 const hosts: LightHost[] = [];
 
@@ -94,34 +90,28 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  inAllForms.concurrent(
-    'host gone without closing the connection during a check: reported within the keepalive limit, others go on',
-    async () => {
-      const host = await started('gone');
-      let since = 0;
-      const run = await runBesideAnother({ host, inventory: looking }, async () => {
-        await host.untilRuns(isLooking);
-        host.cable('down');
-        since = performance.now();
-      });
-      expect((performance.now() - since) / 1000).toBeLessThan(keepaliveLimit + slack);
-      lost(run, 'gone', /the connection was lost: .*[Kk]eepalive/);
-    },
-  );
+  test.concurrent('host gone without closing the connection during a check: reported within the keepalive limit, others go on', async () => {
+    const host = await started('gone');
+    let since = 0;
+    const run = await runBesideAnother({ host, inventory: looking }, async () => {
+      await host.untilRuns(isLooking);
+      host.cable('down');
+      since = performance.now();
+    });
+    expect((performance.now() - since) / 1000).toBeLessThan(keepaliveLimit + slack);
+    lost(run, 'gone', /the connection was lost: .*[Kk]eepalive/);
+  });
 
-  inAllForms.concurrent(
-    'session killed during a check: reported, others go on, next run converges',
-    async () => {
-      const host = await started('checked');
-      const run = await runBesideAnother({ host, inventory: looking }, async () => {
-        await host.untilRuns(isLooking);
-        host.killSessions();
-      });
-      lost(run, 'checked', /the connection was lost/);
-      expect(host.run('ls -d /etc/light 2>/dev/null || echo nothing')).toBe('nothing\n');
-      await nextRunConverges(host);
-    },
-  );
+  test.concurrent('session killed during a check: reported, others go on, next run converges', async () => {
+    const host = await started('checked');
+    const run = await runBesideAnother({ host, inventory: looking }, async () => {
+      await host.untilRuns(isLooking);
+      host.killSessions();
+    });
+    lost(run, 'checked', /the connection was lost/);
+    expect(host.run('ls -d /etc/light 2>/dev/null || echo nothing')).toBe('nothing\n');
+    await nextRunConverges(host);
+  });
 
   test.concurrent('session killed during a change: reported, others go on, next run converges', async () => {
     const host = await started('applied');
@@ -150,7 +140,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  inAllForms.concurrent('TCP reset during a change: reported, others go on, next run converges', async () => {
+  test.concurrent('TCP reset during a change: reported, others go on, next run converges', async () => {
     const host = await started('reset');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -171,7 +161,7 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  inAllForms.concurrent('network down for 5 s during a change: the run goes on', async () => {
+  test.concurrent('network down for 5 s during a change: the run goes on', async () => {
     const host = await started('away-shortly');
     const run = await runBesideAnother({ host, inventory: working }, async () => {
       await host.untilRuns(isWorking);
@@ -184,22 +174,19 @@ describe('Connection cut', () => {
     await nextRunConverges(host);
   });
 
-  inAllForms.concurrent(
-    'host does not answer from the start: reported within three times --timeout, others go on',
-    async () => {
-      const host = await started('silent');
-      const other = await started('beside');
-      host.cable('down');
-      const run = await runLight([{ host }, { host: other }], '--timeout', '2');
-      expect(run.errorsOf('silent')).toMatch(/no answer from .* within 2 s\n {2}is the host up/);
-      expect(run.exitCode).toBe(exitCode.unreachable);
-      expect(run.summary.beside?.counts).toMatchObject({ changed: 5 });
-      // The default of --timeout would take 45 s.
-      expect(run.summary.silent?.seconds).toBeLessThan(40);
-      host.cable('up');
-      await nextRunConverges(host);
-    },
-  );
+  test.concurrent('host does not answer from the start: reported within three times --timeout, others go on', async () => {
+    const host = await started('silent');
+    const other = await started('beside');
+    host.cable('down');
+    const run = await runLight([{ host }, { host: other }], '--timeout', '2');
+    expect(run.errorsOf('silent')).toMatch(/no answer from .* within 2 s\n {2}is the host up/);
+    expect(run.exitCode).toBe(exitCode.unreachable);
+    expect(run.summary.beside?.counts).toMatchObject({ changed: 5 });
+    // The default of --timeout would take 45 s.
+    expect(run.summary.silent?.seconds).toBeLessThan(40);
+    host.cable('up');
+    await nextRunConverges(host);
+  });
 
   test.concurrent('connection accepted, and nothing said: reported, others go on', async () => {
     const host = await started('beside');
@@ -214,7 +201,7 @@ describe('Connection cut', () => {
     expect(run.summary.beside?.counts).toMatchObject({ changed: 5 });
   });
 
-  inAllForms.concurrent('connection refused: reported, others go on, next run converges', async () => {
+  test.concurrent('connection refused: reported, others go on, next run converges', async () => {
     const host = await started('refusing');
     const run = await runBesideAnother({ host, inventory: { port: 23 } }, async () => {});
     expect(run.errorsOf('refusing')).toMatch(/refused the connection\n {2}is sshd running there/);

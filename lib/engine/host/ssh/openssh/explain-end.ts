@@ -24,6 +24,9 @@ const codes: readonly (readonly [RegExp, string])[] = [
 const ended =
   /^(kex_exchange_identification: .*([Cc]losed|reset)|Connection (closed|reset) by |Timeout, server )/;
 
+/** ssh has the same time limit, and may be first. The error has its own words for it. */
+const ownLimit = /^(Connection timed out during banner exchange|Connection to \S+ port \d+ timed out)$/;
+
 /**
  * No login within the time limit.
  *
@@ -36,7 +39,9 @@ export function lateHost({ name, config }: Hop, said: readonly string[], seconds
     offered: [],
     greeting: [...greetingIn(said), ...ofServer],
     // Such as those of a ProxyCommand that waits for a login elsewhere.
-    ofSsh: wordsOf(said).filter((line) => !ofServer.includes(line)),
+    ofSsh: wordsOf(said).filter(
+      (line) => !ofServer.includes(line) && !ownLimit.test(line) && !ended.test(line),
+    ),
     isAgentAsked: isAgentAsked(said),
   };
   return explain(name, config, noKeys, seen, errorOf('', 'ETIMEDOUT'), seconds);
@@ -92,7 +97,7 @@ export function explainEnd(
     return explained(errorOf(network, 'EADDRNOTAVAIL'));
   const code = codes.find(([pattern]) => pattern.test(network))?.[1];
   if (code !== undefined) return explained(errorOf(network, code));
-  if (/^Connection timed out during banner exchange/m.test(text)) return explained(errorOf('', 'ETIMEDOUT'));
+  if (/^Connection timed out during banner exchange/m.test(text)) return lateHost(hop, said, timeout);
   const reasons = words.filter((line) => !ended.test(line));
   const ofServer = wordsOfServer(said, config.settings.has('logverbose')).filter((line) => !ended.test(line));
   const ofSsh = reasons.filter((line) => !ofServer.includes(line));
