@@ -157,15 +157,16 @@ export default defineConfig({
           hookTimeout: 1_200_000,
         },
       },
-      // Parts on this machine alone: HAProxy and Prometheus at ports of their own; sshd, a browser
-      // and a terminal. They may run beside all others.
+      // Parts on this machine alone, at ports of their own: Prometheus; HAProxy; sshd, a browser and a
+      // terminal. They may run beside all others.
       ...[
-        { name: 'services', rooms: 'alerts,gateway,protocol' },
-        { name: 'sessions', rooms: 'report,ssh,terminal' },
-      ].map(({ name, rooms }) => ({
+        { name: 'alerts', files: 'test/{alerts,gateway/layer1}/**' },
+        { name: 'gateways', files: 'test/{gateway,protocol}' },
+        { name: 'sessions', files: 'test/{report,ssh,terminal}/**' },
+      ].map(({ name, files }) => ({
         test: {
           name,
-          include: [`test/{${rooms}}/**/*.test.ts`],
+          include: [`${files}/*.test.ts`],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

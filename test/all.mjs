@@ -43,13 +43,20 @@ const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --produ
 const runs = (await Promise.all([inTurn(onOthers), inTurn(checks)])).flat();
 // The deployments wait a lot, too.
 const deployments = () => vitest('npx vitest', ['lab'], show);
-const services = () => vitest('npx vitest', ['services'], showAtEnd);
-const others = () => vitest('npx vitest', ['unit', 'programs', 'playbooks', 'sessions'], showAtEnd);
+const alerts = () => vitest('npx vitest', ['alerts'], showAtEnd);
+const sessions = () => vitest('npx vitest', ['sessions'], showAtEnd);
+const others = () =>
+  inTurn(
+    [['unit', 'programs', 'playbooks'], ['gateways']].map(
+      (projects) => () => vitest('npx vitest', projects, showAtEnd),
+    ),
+  );
 // Each half of their files has servers of its own.
 const parts = () =>
   ['1/2', '2/2'].map((half) => vitest('npx vitest', ['parts'], showAtEnd, [`--shard=${half}`]));
 await withLabForAWhile(async () => {
-  runs.push(...(await Promise.all([deployments(), services(), others(), ...parts()])));
+  const streams = [deployments(), alerts(), sessions(), others(), ...parts()];
+  runs.push(...(await Promise.all(streams)).flat());
 });
 const again = filesToRepeat();
 // On a lab of its own: the last deployment leaves one that no other begins with. The end of the lab
@@ -83,7 +90,7 @@ function filesToRepeat() {
  */
 async function repeatAlone(files) {
   console.log(`Once more, alone: ${files.join(' ')}`);
-  const projects = ['unit', 'programs', 'playbooks', 'sessions', 'services', 'parts', 'lab'];
+  const projects = ['unit', 'programs', 'playbooks', 'alerts', 'gateways', 'sessions', 'parts', 'lab'];
   const again = await vitest('npx vitest', projects, show, files);
   // Nothing is known of a run that names no file.
   if (again.failures.some(({ file }) => file === undefined)) return;

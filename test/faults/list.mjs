@@ -6,7 +6,7 @@ import { longDeployments } from '../long-deployments.mjs';
 import { faultTests } from './results-page.mjs';
 
 /** Options of vitest: the projects that hold such tests. */
-export const projects = ['faults', 'parts', 'services', 'lab'].flatMap((name) => ['--project', name]);
+export const projects = ['faults', 'parts', 'gateways', 'lab'].flatMap((name) => ['--project', name]);
 
 /** Files, as vitest takes them. */
 export const places = ['test/faults', ...longDeployments, 'test/gateway/acme-dns.test.ts'];
