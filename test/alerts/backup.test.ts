@@ -106,7 +106,8 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
     judging = (async () => {
       while (runs) {
         if (judges) await judge();
-        await sleep(200);
+        // A judgement takes half a second of a processor.
+        await sleep(1500);
       }
     })();
   });

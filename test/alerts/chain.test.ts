@@ -185,7 +185,7 @@ describe.skipIf(!programs.every((path) => existsSync(path)))('alerts of the chai
           // It is asked once a minute.
           await rm(join(folder, 'database/state/layer1'), { force: true });
           await exporter.measure();
-          await sleep(200);
+          await sleep(1000);
         }
       }),
     );

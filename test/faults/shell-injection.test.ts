@@ -468,7 +468,8 @@ describe('shell injection', () => {
         await host.writer.run`rm /canary-ran`;
 
         expect(rounds.flat().length).toBeGreaterThanOrEqual(20);
-        for (const [at, changes] of rounds.entries()) {
+        // The first round has most fields.
+        for (const [at, changes] of (inEveryForm ? rounds : rounds.slice(0, 2)).entries()) {
           const inventory = await load(changes);
           if (!inventory) throw new Error('what was taken is not taken any more');
           for (const { name, connection } of inventory.hosts) {

@@ -14,7 +14,7 @@ import {
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { describeVerdict, ok } from '../../lib/engine/resource/resource.ts';
+import { describeVerdict } from '../../lib/engine/resource/resource.ts';
 import { noReceiverIsLeft } from '../../lib/node/backup/receiver.ts';
 import { localHost } from '../../lib/node/testing/local-host.ts';
 import { inEveryForm } from '../faults/seed.ts';
@@ -310,7 +310,7 @@ test('a piece that changes after it was verified is not unpacked', async () => {
   expect(existsSync(host.data)).toBe(false);
 });
 
-test('what the version before has staged is replaced, and a folder of no recovery is not', () => {
+inAllForms('what the version before has staged is replaced, and a folder of no recovery is not', () => {
   const holds = (name: string) => {
     rmSync(host.offer, { recursive: true, force: true });
     mkdirSync(host.offer);
@@ -454,7 +454,7 @@ inAllForms(
   },
 );
 
-test('after a recovery to a time, what it has undone never comes back', async () => {
+inAllForms('after a recovery to a time, what it has undone never comes back', async () => {
   const first = newest();
   await delay(1100);
   const [before, time] = [blocks(), new Date().toISOString().replace(/\.\d+Z$/, 'Z')];
@@ -520,11 +520,11 @@ test('backup.info is where Barman 3.13.2 and later have it', async () => {
 test('a receiver of a former server is found, and no other one', async () => {
   const here = localHost();
   await host.untilReceived();
-  expect(await noReceiverIsLeft(host.source.socket).check(here)).toEqual(ok);
   const { socket } = host.source;
-  expect(describeVerdict(await noReceiverIsLeft('172.30.77.15').check(here))).toBe(
-    `receiver: ${socket} -> 172.30.77.15`,
-  );
+  // Another test may have a repository on this machine, too.
+  const left = async (server: string) => describeVerdict(await noReceiverIsLeft(server).check(here));
+  expect(await left(socket)).not.toContain(`${socket} -> `);
+  expect(await left('172.30.77.15')).toContain(`receiver: ${socket} -> 172.30.77.15`);
 });
 
 // The last one: the source is gone after it.

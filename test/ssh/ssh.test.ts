@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -282,11 +282,14 @@ describe.each([
     const proxy = await cuttable();
     try {
       const connection = await open({ port: proxy.port });
+      const folder = temporaryDirectory();
+      const marks = { exec: join(folder, 'exec'), reader: join(folder, 'reader') };
       const running = Promise.allSettled([
-        connection.exec('sleep 5'),
-        createReader(connection, 'db-1').$`sleep 5`,
+        connection.exec(`touch ${marks.exec}; sleep 60`),
+        createReader(connection, 'db-1').$`touch ${marks.reader}; sleep 60`,
       ]);
-      await delay(700);
+      const haveBegun = () => Object.values(marks).every((mark) => existsSync(mark));
+      await expect.poll(haveBegun, { timeout: 60_000 }).toBe(true);
       proxy.cut();
       for (const result of await running) {
         expect(result.status).toBe('rejected');
