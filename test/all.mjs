@@ -38,21 +38,25 @@ const onOthers = otherVersions.map((version) => async () => {
 const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
   (command) => () => check(command),
 );
-// Each file of these begins where the one before it ends: they share servers, or ports.
+// The tests wait a lot, so the checks run beside them, one after another.
+/** @type {Counts[]} */
+const runs = (await Promise.all([inTurn(onOthers), inTurn(checks)])).flat();
+// The deployments wait a lot, too.
 const deployments = () => vitest('npx vitest', ['lab'], show);
 const alerts = () => vitest('npx vitest', ['alerts'], showAtEnd);
 const sessions = () => vitest('npx vitest', ['sessions'], showAtEnd);
-const gateways = () => vitest('npx vitest', ['gateways'], showAtEnd);
-// Each third of the parts has servers of its own.
+const others = () =>
+  inTurn(
+    [['unit', 'programs', 'playbooks'], ['gateways']].map(
+      (projects) => () => vitest('npx vitest', projects, showAtEnd),
+    ),
+  );
+// Each half of their files has servers of its own.
 const parts = () =>
-  ['1/3', '2/3', '3/3'].map((third) => vitest('npx vitest', ['parts'], showAtEnd, [`--shard=${third}`]));
-const others = () => vitest('npx vitest', ['unit', 'programs', 'playbooks'], showAtEnd, ['--maxWorkers=2']);
-// All of them wait a lot, so they run beside each other.
-/** @type {Counts[]} */
-const runs = [];
+  ['1/2', '2/2'].map((half) => vitest('npx vitest', ['parts'], showAtEnd, [`--shard=${half}`]));
 await withLabForAWhile(async () => {
-  const inOrder = inTurn([...checks, ...onOthers, others, gateways]);
-  runs.push(...(await Promise.all([deployments(), alerts(), sessions(), inOrder, ...parts()])).flat());
+  const streams = [deployments(), alerts(), sessions(), others(), ...parts()];
+  runs.push(...(await Promise.all(streams)).flat());
 });
 const again = filesToRepeat();
 // On a lab of its own: the last deployment leaves one that no other begins with. The end of the lab

@@ -1,7 +1,4 @@
-/**
- * Tests of deployments that `npm run faults` runs: they take many minutes, or are of what an inventory
- * may add to the servers of the specification.
- */
+/** Tests of deployments that `npm run faults` runs: `npm test` would take twice as long with them. */
 export const longDeployments = [
   'backup',
   'docker-root',
