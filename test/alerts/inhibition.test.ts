@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { get, until } from '../gateway/gateway.ts';
 import { alertmanager } from '../monitoring-programs.mjs';
@@ -29,8 +30,13 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** Which of the alerts are not sent while another alert of their host fires. */
-  async function silencedBy(source: Labels, group: string, names: readonly string[]): Promise<string[]> {
+  /** Waits until exactly these of the alerts are not sent while another alert of their host fires. */
+  async function silences(
+    source: Labels,
+    group: string,
+    names: readonly string[],
+    wanted: readonly string[],
+  ) {
     round += 1;
     const common = { instance: `host-${round}`, group, severity: 'critical' };
     const labels = [source, ...names.map((alertname) => ({ alertname }))];
@@ -38,14 +44,20 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     const path = '/api/v2/alerts';
     const headers = { 'content-type': 'application/json' };
     expect((await get({ port: alertmanagerPort, path, body, headers })).status).toBe(200);
-    let shown: Shown[] = [];
-    await until(async () => {
-      const filter = encodeURIComponent(`instance="${common.instance}"`);
-      shown = JSON.parse((await get({ port: alertmanagerPort, path: `${path}?filter=${filter}` })).text);
-      return shown.length === labels.length;
-    }, 'Alertmanager has the alerts');
-    const silenced = shown.filter(({ status }) => status.inhibitedBy.length > 0);
-    return silenced.map((each) => each.labels.alertname ?? '').sort();
+    const filter = encodeURIComponent(`instance="${common.instance}"`);
+    const shown = async () =>
+      JSON.parse(
+        (await get({ port: alertmanagerPort, path: `${path}?filter=${filter}` })).text,
+      ) as readonly Shown[];
+    await until(async () => (await shown()).length === labels.length, 'Alertmanager has the alerts');
+    // It shows an alert before it knows what the alert silences.
+    await sleep(500);
+    const silenced = async () =>
+      (await shown())
+        .filter(({ status }) => status.inhibitedBy.length > 0)
+        .map((each) => each.labels.alertname ?? '')
+        .sort();
+    await expect.poll(silenced, { timeout: 20_000 }).toEqual(wanted);
   }
 
   const silent = ['JsonRpcSilent', 'StateDatabaseSilent', 'DatabaseDown', 'ChainStale', 'ChainBehind'];
@@ -61,13 +73,13 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     ['pool-db', 'rpc', []],
   ])('%s of a host in group %s that does not run explains %j', async (container, group, silenced) => {
     const source = { alertname: 'ContainerDown', container };
-    expect(await silencedBy(source, group, [...silent, 'NodeMetricsGone'])).toEqual(silenced);
+    await silences(source, group, [...silent, 'NodeMetricsGone'], silenced);
   });
 
   test('a host without node_exporter explains its other exporters, and not what clients get', async () => {
     const names = ['GatewayDown', 'NobodyServes', 'BudgetBurnsFast', 'DatabaseDown', 'DatabaseExporterGone'];
     const source = { alertname: 'HostGone' };
-    expect(await silencedBy(source, 'gateway', names)).toEqual(['DatabaseExporterGone']);
+    await silences(source, 'gateway', names, ['DatabaseExporterGone']);
   });
 });
 
