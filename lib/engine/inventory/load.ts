@@ -140,6 +140,7 @@ async function saidHosts<S extends z.ZodType>(
   read: SecretReader,
 ): Promise<SaidHosts | undefined> {
   if (![...outline.groups.groups.values()].some(({ command }) => command)) return undefined;
+  refuseTooMany(outline);
   const open = findPlaceholders(outline.top, isSetting);
   const { problems: wrong } = check(inventorySchema, outline.top);
   const values = [outline.vars, ...outline.hosts.map(({ vars }) => vars)];
@@ -164,6 +165,7 @@ async function checkAll<S extends z.ZodType>(
   { connects, missingFileHint, keepsReferences = () => false }: LoadOptions,
   read: SecretReader,
 ) {
+  refuseTooMany(outline);
   // Variables are searched once for each host, merged.
   const open = findPlaceholders(outline.top, isSetting);
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
@@ -221,11 +223,6 @@ function checkVariables<S extends z.ZodType>(
   open: Problem[],
   problems: Problem[],
 ): (z.output<S> | undefined)[] {
-  const count = mostVariables(hosts, vars);
-  if (count * hosts.length > mostValues) {
-    const what = `${hosts.length} hosts with ${count} variables each are too much for one inventory`;
-    throw new Problem(what, { where: vars.at });
-  }
   problems.push(...groupsWithoutHosts(groups, hosts, vars, schema));
   return (hosts.length > 0 ? hosts : [{ vars }]).map((host) => {
     if (open.length + problems.length > enoughProblems) return undefined;
@@ -234,6 +231,18 @@ function checkVariables<S extends z.ZodType>(
     problems.push(...checked.problems);
     return checked.data;
   });
+}
+
+/**
+ * Before the values of each host are looked at, which would take minutes and gigabytes.
+ *
+ * @throws Problem
+ */
+function refuseTooMany({ vars, hosts }: InventoryOutline): void {
+  const count = mostVariables(hosts, vars);
+  if (count * hosts.length <= mostValues) return;
+  const what = `${hosts.length} hosts with ${count} variables each are too much for one inventory`;
+  throw new Problem(what, { where: vars.at });
 }
 
 /** The most variables of a host, without its own ones. */
