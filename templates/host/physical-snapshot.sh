@@ -113,8 +113,9 @@ cut_snapshot() {
   [ "$cut" = 0 ] && [ -z "$(reason)" ]
 }
 
-# Takes the files of a server from a tar stream (https://www.postgresql.org/docs/15/storage-file-layout.html), without large ones, and without those
-# that say whom the server follows and who may connect: a new server gets its own. Files that are not named here stay out. GNU tar has --delete, but may run for ever where the stream breaks off.
+# Takes the files of a server from a tar stream (https://www.postgresql.org/docs/15/storage-file-layout.html). It leaves out large files, and
+# those that say whom the server follows and who may connect: a new server gets its own. A file that is not named here stays out. GNU tar
+# has --delete, but may run for ever where the stream breaks off.
 select_files() {
   bsdtar -cf - --format=gnutar --exclude '^pg_hba.conf' --exclude '^pg_ident.conf' --exclude-from "$part/left-out" \
     --include '^base' --include '^global' --include '^pg_*' --include '^PG_VERSION' --include '^postgresql.conf' --include '^backup_label' \

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBlankDisk } from '../../lab/disks.mjs';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
+import { dockerByRoles } from './docker-by-roles.ts';
 import { onHost } from './lab-host.ts';
 import { changedLabInventory } from './lab-inventory.ts';
 import { runPlaybook } from './playbook.ts';
@@ -20,18 +21,7 @@ afterAll(() => resetHosts(['rpc-2']));
 
 describe("Docker's data on a disk of its own", () => {
   test('existing data of Docker is moved, running containers run again, and the old copy stays', async () => {
-    const install = await runPlaybook(
-      'deploy',
-      '-i',
-      'lab',
-      '-l',
-      'rpc-2',
-      '--role',
-      'client-tools',
-      '--role',
-      'docker',
-    );
-    expect(install.exitCode, install.output).toBe(0);
+    await dockerByRoles('rpc-2');
     await onHost(
       'rpc-2',
       `docker run -d --name kept -v kept:/kept --restart unless-stopped --entrypoint sleep ${image} infinity

@@ -33,9 +33,11 @@ async function look(...args: readonly string[]) {
 const words = (...args: readonly string[]) => runPlaybook('status', '--inventory', 'lab', ...args);
 const health = async (...args: readonly string[]) => (await look(...args)).document.health;
 
+/** Time for what the stand-ins do every second, on a busy machine. */
+const soon = { timeout: 120_000, interval: 1000 };
+
 /** Waits for one host first: a look at one costs a third of a look at all. */
 async function untilHealthy(host: string): Promise<void> {
-  const soon = { timeout: 120_000, interval: 1000 };
   await expect.poll(() => health('--limit', host), soon).toBe('healthy');
   await expect.poll(() => health(), soon).toBe('healthy');
 }
@@ -159,9 +161,6 @@ test('a synchronizer that makes no progress is unhealthy, and the servers of its
   ]);
   await untilHealthy('db-1');
 });
-
-/** Time for what the stand-ins do every second, on a busy machine. */
-const soon = { timeout: 120_000, interval: 1000 };
 
 test('a synchronizer that diverged is unhealthy while its container runs, and goes on once its blocks are there again', async () => {
   await sequencer(`fork?from=${(await blockNumber('rpc-1')) - 20}`);

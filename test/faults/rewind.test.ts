@@ -13,7 +13,7 @@ import { chainOf, fillState, serve, serveJson } from '../kinds/diverged-chains.t
 import { startPostgres } from '../postgres.ts';
 import { installForLightHosts, type LightHost, startLightHost } from './light-host.ts';
 import { measured } from './measured.ts';
-import { inEveryForm } from './seed.ts';
+import { inAllForms } from './seed.ts';
 
 // The playbook itself, over SSH, on hosts without Docker: a stand-in has its command line, and the
 // state database is a real PostgreSQL 15 on this machine.
@@ -163,7 +163,7 @@ async function startEverything({ hasGateway = false } = {}) {
 }
 
 const title = 'refused, planned, killed at every boundary, and done: never half of it, and sync starts once';
-test.skipIf(!inEveryForm)(title, async ({ task }) => {
+inAllForms(title, async ({ task }) => {
   const { postgres, database, rpc, run } = await startEverything();
   const sql = (query: string) => postgres.sql('state_db', query);
   const blocks = () => sql("select string_agg(block_hash, ' ' order by block_num) from state.l2block");

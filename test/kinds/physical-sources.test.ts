@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { inEveryForm } from '../faults/seed.ts';
+import { inAllForms } from '../faults/seed.ts';
 import { installMissing } from '../install-missing.ts';
 import type { Postgres } from '../postgres.ts';
 import { startFaultyFileServer } from './faulty-file-server.ts';
@@ -19,9 +19,6 @@ import {
   startUnpacked,
   workshop,
 } from './physical-server.ts';
-
-/** npm run test:long has them: npm test has others of their kind. */
-const inAllForms = test.skipIf(!inEveryForm);
 
 // Physical snapshots of a replica and of a repository of Barman, which start as servers of their own.
 

@@ -35,11 +35,8 @@ import newPasswords from '../../roles/new-passwords.ts';
 import noSecondLogins from '../../roles/no-second-logins.ts';
 import secondLogins from '../../roles/second-logins.ts';
 import temporaryLogins from '../../roles/temporary-logins.ts';
-import { formsOf, inEveryForm } from '../faults/seed.ts';
+import { formsOf, inAllForms, inEveryForm } from '../faults/seed.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
-
-/** npm run test:long has them: npm test has others of their kind. */
-const inAllForms = test.skipIf(!inEveryForm);
 
 /** Ports of state-db, and of the pool-db of each server. */
 const ports = { state: 25432, 'db-1': 25433, 'rpc-1': 25434, 'rpc-2': 25435 } as const;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addBlankDisk } from '../../../lab/disks.mjs';
 import { resetHosts } from '../../../lab/reset.mjs';
 import { labUp } from '../../../lab/up.mjs';
+import { dockerByRoles } from '../../deploy/docker-by-roles.ts';
 import { onHost } from '../../deploy/lab-host.ts';
 import { changedLabInventory } from '../../deploy/lab-inventory.ts';
 import { runPlaybook } from '../../deploy/playbook.ts';
@@ -47,18 +48,7 @@ async function moveBack(): Promise<void> {
 beforeAll(async () => {
   await labUp({ log: console.error });
   await resetHosts([host]);
-  const install = await runPlaybook(
-    'deploy',
-    '-i',
-    'lab',
-    '-l',
-    host,
-    '--role',
-    'client-tools',
-    '--role',
-    'docker',
-  );
-  expect(install.exitCode, install.output).toBe(0);
+  await dockerByRoles(host);
   await onHost(
     host,
     `apt-get install -qq -y rsync >/dev/null
