@@ -108,6 +108,8 @@ export default defineConfig({
     // Many tests wait for other programs. The default is one less than there are cores, which is
     // one on a machine of two.
     maxWorkers: 4,
+    // Modules are compiled once: half of the time to load them would go into compiling them again.
+    experimental: { fsModuleCache: true },
     projects: [
       // Modules are loaded once for all files: half of the time would go into loading them again.
       {
@@ -115,7 +117,6 @@ export default defineConfig({
           name: 'unit',
           include: ['{docs,lib,roles,lab}/**/*.test.ts'],
           exclude: [...programs, rules],
-          experimental: { fsModuleCache: true },
           // No test takes so long, but a loaded machine does.
           testTimeout: 120_000,
           isolate: false,

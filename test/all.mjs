@@ -24,8 +24,6 @@ const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
 const otherVersions = versions.filter((version) => major(version) !== major(process.versions.node));
 
-await installPrograms();
-
 const onOthers = otherVersions.map((version) => async () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.
   const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
@@ -38,9 +36,10 @@ const onOthers = otherVersions.map((version) => async () => {
 const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
   (command) => () => check(command),
 );
-// The tests wait a lot, so the checks run beside them, one after another.
+// The tests wait a lot, and packages of the distribution more: the checks run beside them, one after
+// another.
 /** @type {Counts[]} */
-const runs = (await Promise.all([inTurn(onOthers), inTurn(checks)])).flat();
+const runs = (await Promise.all([installPrograms().then(() => inTurn(onOthers)), inTurn(checks)])).flat();
 // The deployments wait a lot, too.
 const deployments = () => vitest('npx vitest', ['lab'], show);
 const alerts = () => vitest('npx vitest', ['alerts'], showAtEnd);

@@ -74,27 +74,27 @@ for file in /proc/[0-9]*/cmdline; do
   esac
 done
 
-format='{{.Name}}
-{{.State.Status}}
-{{.Path}}
-{{range .Args}}{{.}}
-{{end}}'
+# Docker shows the command of a container as a Go string: in quotes, with escapes.
 if command -v docker >/dev/null 2>&1; then
-  ids=$(docker ps --quiet --no-trunc --filter status=running --filter status=restarting --filter status=paused 2>/dev/null) ||
+  containers=$(docker ps --no-trunc --filter status=running --filter status=restarting --filter status=paused \
+    --format '{{.ID}} {{.Names}} {{.State}} {{.Command}}' 2>/dev/null) ||
     echo engine
-  for id in $ids; do
-    inspected=$(docker container inspect --format "$format" "$id" 2>/dev/null) || continue
+  for id in $(printf '%s\n' "$containers" | sed 's/ .*//'); do
+    line=$(printf '%s\n' "$containers" | sed -n "s/^$id //p")
+    # With the names of its links.
+    name=${line%% *}
+    case ,$name, in *,"$container",*) name=$container ;; esac
+    line=${line#* }
+    status=${line%% *}
     outside=''
     inside=''
     for process in $processes; do
       if grep -q "$id" "/proc/$process/cgroup" 2>/dev/null; then inside=1; else outside="$outside $process"; fi
     done
     processes=$outside
-    name=$(printf '%s\n' "$inspected" | sed -n '1s/^\///p')
-    status=$(printf '%s\n' "$inspected" | sed -n 2p)
     if [ "$name" = "$container" ] && [ "$own" = own ]; then continue; fi
     if [ "$name" = "$container" ] || [ -n "$inside" ] ||
-      printf '%s\n' "$inspected" | sed 1,2d | tr '[:blank:]' '\n' | synchronizes; then
+      printf '%s\n' "${line#* }" | sed 's/\\[nt]/ /g' | tr -s "\"'\\\\[:blank:]" '\n' | synchronizes; then
       echo "container $name $status"
     fi
   done

@@ -451,9 +451,13 @@ test('too little space is reported before anything is fetched', async () => {
 
 test('the holes of a partial file need space, too', async () => {
   server.serve('/room', { content, rate: inSeconds(5) });
-  await cutOff('/room', content.length / 4);
+  const child = begin('/room');
+  // Connections that end their ranges at the same moment leave no hole.
+  const holes = () => statSync(part).size - heldOf(part);
+  await until(() => existsSync(part) && holes() > 100_000);
+  await kill(child);
   const missing = content.length - heldOf(part);
-  expect(content.length - statSync(part).size).toBeLessThan(missing - 1);
+  expect(holes()).toBeGreaterThan(1);
   mkdirSync(join(folder, 'bin'));
   const answerFree = (free: number) =>
     writeFileSync(join(folder, 'bin', 'df'), `#!/bin/sh\necho Avail\necho ${free}\n`, { mode: 0o755 });

@@ -43,16 +43,11 @@ async function seen(own = false): Promise<string> {
 /**
  * Docker's client, as far as it is asked. No id is part of a real one.
  *
- * @param containers name, status and words of each
+ * @param containers name, status, and command as Docker shows it, of each
  */
-function docker(containers: readonly (readonly string[])[]): void {
-  const cases = containers.map(
-    (lines, at) => `test${at}) printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')} ;;`,
-  );
-  standInFor(
-    'docker',
-    `case $1 in ps) ${containers.map((_, at) => `echo test${at};`).join(' ')} : ;; *) for id; do :; done; case $id in ${cases.join('\n')} esac ;; esac`,
-  );
+function docker(containers: readonly (readonly [name: string, status: string, command: string])[]): void {
+  const lines = containers.map((words, at) => `test${at} ${words.join(' ')}`);
+  standInFor('docker', `cat <<'END'\n${lines.join('\n')}\nEND`);
 }
 
 const commands: [name: string, words: string[], counts: boolean][] = [
@@ -94,17 +89,16 @@ test('what starts the own container is nothing to worry about on its own host', 
 
 test('a container counts by its command, under any name, or by the name sync', async () => {
   docker([
-    ['/sync', 'restarting', '/app/some', 'thing'],
-    ['/twin', 'running', '/app/zkevm-node', 'run', '--components', 'synchronizer'],
+    ['other/chain,sync', 'restarting', '"/app/some thing"'],
+    ['twin', 'running', '"/app/zkevm-node run --components synchronizer"'],
+    // Docker 20.10 of: sh -c, and three lines of a script.
     [
-      '/wrapped',
+      'wrapped',
       'paused',
-      '/bin/sh',
-      '-c',
-      'exec /app/zkevm-node run --cfg /app/c --components "rpc, synchronizer"',
+      String.raw`"docker-entrypoint.sh sh -c 'exec \"/app/zkevm-node\" \\\n\trun --cfg /app/c \\\n --components \"rpc, synchronizer\"'"`,
     ],
-    ['/json-rpc', 'running', '/app/zkevm-node', 'run', '--components', 'rpc'],
-    ['/state-db', 'running', 'docker-entrypoint.sh', 'postgres', '-N', '500'],
+    ['json-rpc', 'running', '"/app/zkevm-node run --components rpc"'],
+    ['state-db', 'running', '"docker-entrypoint.sh postgres -N 500"'],
   ]);
   const others = 'the container twin is running, the container wrapped is paused';
   const found = await seen();

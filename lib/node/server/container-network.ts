@@ -36,10 +36,9 @@ export async function networksHaveTheirSubnets(context: Context<Variables>): Pro
  */
 function checkOf({ name, subnet }: ContainerNetwork): Resource['check'] {
   return async (host) => {
-    const [until, inspection, listed] = await Promise.all([
+    const [until, inspection] = await Promise.all([
       untilDockerRuns(host),
       host.$`docker network inspect ${name}`,
-      host.$`docker ps --all --filter ${`network=${name}`} --format ${'{{.Names}}'}`,
     ]);
     if (until) return until;
     const { data } = inspected.safeParse(parseJson(inspection.stdout));
@@ -47,6 +46,7 @@ function checkOf({ name, subnet }: ContainerNetwork): Resource['check'] {
     if (!inspection.ok || !data) return ok;
     const [{ Labels, IPAM }] = data;
     if (Labels?.[subnetLabel] === subnet) return ok;
+    const listed = await host.$`docker ps --all --filter ${`network=${name}`} --format ${'{{.Names}}'}`;
     const there = listed.lines().toSorted();
     const others = there.filter((container) => !serviceNames.some((service) => service === container));
     if (others.length > 0) return refused(...inUseBy(others, name));

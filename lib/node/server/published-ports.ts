@@ -22,12 +22,11 @@ const bindings =
  * and after the engine shows it: then its configuration says that the port is its own.
  */
 export async function portIsFree(host: Reader, { port, container }: PublishedPort): Promise<Verdict> {
-  const [listening, publishing, configured, engine] = await Promise.all([
+  const [listening, publishing, engine] = await Promise.all([
     // Without ss, the kernel's own table shows that something listens, but not which process.
     host.$`if command -v ss >/dev/null; then ss -Hlntp; else cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; fi`,
     // A stopped engine publishes nothing, and docker ps would start it.
     host.$`systemctl is-active --quiet docker.service && docker ps --format ${'{{.Names}} {{.Ports}}'}`,
-    host.$`systemctl is-active --quiet docker.service && docker inspect --format ${bindings} $(docker ps --quiet --all)`,
     host.unit('docker.service'),
   ]);
   const here = listening.lines().filter((line) => listensOn(line, port));
@@ -40,7 +39,10 @@ export async function portIsFree(host: Reader, { port, container }: PublishedPor
   const isOfContainer = processes.every(([, name]) => name === proxy);
   if (!publishing.ok && engine.load !== 'not-found' && isOfContainer)
     return unknownUntil('docker says which container has which port');
-  if (processes.length > 0 && isOfContainer && isConfigured(configured.lines(), container, port)) return ok;
+  if (processes.length > 0 && isOfContainer) {
+    const configured = await host.$`docker inspect --format ${bindings} $(docker ps --quiet --all)`;
+    if (isConfigured(configured.lines(), container, port)) return ok;
+  }
   const shown = [...new Set(processes.map(([, name, pid]) => `${name} (process ${pid})`))];
   return drift(`port ${port} is held by ${shown.join(' and ') || 'an unknown process'}`);
 }

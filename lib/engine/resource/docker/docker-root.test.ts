@@ -34,7 +34,10 @@ test('no move starts with an engine that does not answer, or over foreign data',
 test('a move that cannot succeed is refused by the check, with the cause and what to do', async () => {
   const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const unit = { unit: async () => ({ load: 'loaded', active: 'active' }) as never };
-  const now = [/^systemctl is-active/, '/var/lib/docker\n/var\n'] as const;
+  const now = [
+    /^systemctl is-active/,
+    'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n',
+  ] as const;
   const obstacle = [
     / docker-root-obstacles \/var\/lib\/docker/,
     '/data is mounted read-only\nmount it read-write\n',
@@ -54,7 +57,7 @@ test('a move installs rsync first, by a step that the plan shows', async () => {
   const host = fakeHost(
     [
       [/^mountpoint/, ''],
-      [/^systemctl is-active/, '/var/lib/docker\n/var\n'],
+      [/^systemctl is-active/, 'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n'],
       [/^sh -s --/, ''],
       [/command -v dpkg-query/, ''],
       [/apt/, ''],
@@ -71,7 +74,7 @@ test('settings of the engine that are no JSON are reported by the check', async 
   const host = fakeHost(
     [
       [/^mountpoint/, ''],
-      [/^systemctl is-active/, '/var/lib/docker\n/var\n'],
+      [/^systemctl is-active/, 'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n'],
       [/ docker-root-obstacles /, ''],
     ],
     {

@@ -11,6 +11,7 @@ import { drift, expectation, ok, refused, unitChange, unknownUntil } from '../re
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
+import { engineInfo } from './engine-info.ts';
 
 const template = (name: string) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url);
 const program = readProgram(template('move-docker-root'));
@@ -45,14 +46,13 @@ export function dockerRoot({ product, root, mountPoint, equals = [] }: DockerRoo
       untilDockerRuns(host),
       isUnfinished(host, product),
       host.$`mountpoint --quiet ${mountPoint}`,
-      // A stopped engine is not queried: its socket would start it.
-      host.$`systemctl is-active --quiet docker.service && r=$(docker info --format ${'{{.DockerRootDir}}'}) && echo "$r" && stat --format %m -- "$r"`,
+      engineInfo(host),
     ]);
     if (unfinished) return unfinishedVerdict;
     if (until) return until;
     if (!mounted.ok) return unknownUntil(`a disk is mounted at ${mountPoint}`);
-    const [folder, disk] = now.lines();
-    if (folder === undefined || disk === undefined) return unknownUntil('the docker engine answers');
+    if (now?.disk === undefined) return unknownUntil('the docker engine answers');
+    const { root: folder, disk } = now;
     if ([mountPoint, ...equals].includes(disk)) return ok;
     const [refusal, rsync] = await Promise.all([
       obstacleOf(host, { product, from: folder, root }),

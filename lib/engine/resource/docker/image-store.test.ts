@@ -8,7 +8,7 @@ import { imagesBelowDockerRoot } from './image-store.ts';
  * @param info Docker's answer: images, containers, state of the storage driver
  */
 async function verdicts(info: string, active = 'active') {
-  const host = fakeHost([[/docker info/, `${info}\n`]], {
+  const host = fakeHost([[/docker info/, `false inactive\n${info}\n/data/docker\n/data\n`]], {
     unit: async () => ({ ...stoppedUnit, load: 'loaded', active }),
     read: async () => Buffer.from('{"data-root": "/data/docker"}'),
   });

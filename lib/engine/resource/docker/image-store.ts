@@ -4,6 +4,7 @@ import { jsonFile } from '../file/json-file.ts';
 import { drift, expectation, ok, type Resource, unitChange, type Verdict } from '../resource.ts';
 import { settings } from './data-root.ts';
 import { untilDockerRuns } from './docker-engine.ts';
+import { engineInfo } from './engine-info.ts';
 
 const title = 'docker keeps images below its root';
 
@@ -41,13 +42,9 @@ export function imagesBelowDockerRoot(): Resource[] {
  */
 function byStore(judge: (store: 'empty' | 'used', host: Reader) => Promise<Verdict>) {
   return async (host: Reader): Promise<Verdict> => {
-    const [until, info] = await Promise.all([
-      untilDockerRuns(host),
-      // A stopped engine is not queried: its socket would start it.
-      host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.Images}} {{.Containers}} {{.DriverStatus}}'}`,
-    ]);
+    const [until, info] = await Promise.all([untilDockerRuns(host), engineInfo(host)]);
     if (until) return until;
-    if (!info.stdout.includes('io.containerd.snapshotter')) return ok;
-    return judge(info.stdout.startsWith('0 0 ') ? 'empty' : 'used', host);
+    if (!info?.storage.includes('io.containerd.snapshotter')) return ok;
+    return judge(info.isEmpty ? 'empty' : 'used', host);
   };
 }

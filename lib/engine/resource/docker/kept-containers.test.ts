@@ -5,7 +5,9 @@ import { type Answer, fakeHost, rootsFile, stoppedUnit } from '../testing/fake-h
 import { containersOutliveEngine } from './kept-containers.ts';
 
 const [outlive, advice] = containersOutliveEngine('any');
-const running = [/docker info/, 'false inactive'] as const satisfies readonly [RegExp, Answer];
+/** The answer of an engine. */
+const info = (state: string) => `${state}\n3 2 [[Backing Filesystem extfs]]\n/data/docker\n/data\n`;
+const running = [/docker info/, info('false inactive')] as const satisfies readonly [RegExp, Answer];
 
 async function stepsOn(answers: readonly (readonly [RegExp, Answer])[], daemon?: string) {
   const read = async () => (daemon === undefined ? undefined : Buffer.from(daemon));
@@ -75,7 +77,7 @@ test.each([
   ],
   [
     'a swarm',
-    [[/docker info/, 'false active']],
+    [[/docker info/, info('false active')]],
     '{}',
     'docker is part of a swarm, which does not start with live-restore',
   ],
@@ -91,7 +93,7 @@ test.each([
 test('an engine with the setting on its command line does not get it in its file, too', async () => {
   const answers = [
     [/MainPID/, '--live-restore'],
-    [/docker info/, 'true inactive'],
+    [/docker info/, info('true inactive')],
   ] as const;
   expect((await stepsOn(answers, '{}')).join('\n')).not.toContain('daemon.json');
   expect(await advice?.check(fakeHost(answers, { read: async () => Buffer.from('{}') }))).toEqual(ok);

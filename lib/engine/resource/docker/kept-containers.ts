@@ -10,6 +10,7 @@ import { checkParts, type Part } from '../parts.ts';
 import { drift, driftOf, expectation, fileChange, ok, type Resource } from '../resource.ts';
 import { dropIn } from '../system/drop-in.ts';
 import { settings } from './data-root.ts';
+import { engineInfo } from './engine-info.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/engine-containers.sh', import.meta.url));
 const key = 'live-restore';
@@ -97,17 +98,14 @@ interface LiveRestore {
 
 async function liveRestore(host: Reader): Promise<LiveRestore> {
   const [info, flag, swarm, file] = await Promise.all([
-    // A stopped engine is not asked: its socket would start it.
-    host.$`systemctl is-active --quiet docker.service && docker info --format ${'{{.LiveRestoreEnabled}} {{.Swarm.LocalNodeState}}'}`,
+    engineInfo(host),
     host.$`p=$(systemctl show --property MainPID --value docker.service) && tr '\\0' '\\n' <"/proc/$p/cmdline" | grep -e --live-restore`,
     // Of a stopped one.
     host.$`[ -e /var/lib/docker/swarm/docker-state.json ]`,
     readText(host, settings),
   ]);
-  const [on, swarmState] = info.text().split(' ');
-  const isOn = on === 'true';
-  const isSwarm = info.ok ? swarmState !== 'inactive' : swarm.ok;
-  const seen = { isRunning: info.ok, isOn, flag: flag.text() };
+  const isSwarm = info?.isSwarm ?? swarm.ok;
+  const seen = { isRunning: info !== undefined, isOn: info?.keepsContainers ?? false, flag: flag.text() };
   return { ...seen, blocked: reasonAgainst(seen, isSwarm, file?.text ?? '') };
 }
 
