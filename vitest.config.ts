@@ -20,23 +20,27 @@ const deployments = [
 
 /**
  * Seconds of the longest files of test/faults and test/kinds, on two busy processors. Others take
- * 40 or less.
+ * about 25.
  */
 const longest: Readonly<Record<string, number>> = {
-  'kinds/recovery': 400,
-  'kinds/rotation': 200,
-  'faults/shell-injection': 200,
-  'kinds/download-ranges': 130,
-  'kinds/packages': 170,
-  'kinds/download': 160,
-  'kinds/new-services': 160,
-  'kinds/mount': 150,
-  'faults/storage': 130,
-  'kinds/packet-filter': 130,
-  'kinds/rewind': 120,
-  'kinds/encryption': 110,
-  'kinds/physical-sources': 110,
-  'faults/rewind': 100,
+  'kinds/packages': 230,
+  'kinds/recovery': 210,
+  'kinds/firewall': 120,
+  'kinds/download-ranges': 110,
+  'kinds/packet-filter': 110,
+  'kinds/rotation': 110,
+  'kinds/compose-service': 90,
+  'kinds/read-only': 90,
+  'kinds/container-network': 85,
+  'kinds/physical-sources': 85,
+  'faults/shell-injection': 80,
+  'kinds/physical-snapshot': 80,
+  'kinds/encryption': 70,
+  'kinds/sandboxes': 70,
+  'kinds/service': 65,
+  'faults/rewind': 55,
+  'kinds/rewind': 55,
+  'kinds/physical-storage': 45,
 };
 
 class DeploymentsInOrder extends BaseSequencer {
@@ -44,7 +48,7 @@ class DeploymentsInOrder extends BaseSequencer {
   override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { index = 1, count = 1 } = this.ctx.config.shard ?? {};
     const seconds = ({ moduleId }: TestSpecification): number =>
-      longest[/\/test\/(\w+\/[^/]+)\.test\.ts$/.exec(moduleId)?.[1] ?? ''] ?? 40;
+      longest[/\/test\/(\w+\/[^/]+)\.test\.ts$/.exec(moduleId)?.[1] ?? ''] ?? 25;
     const parts = Array.from({ length: count }, () => ({ total: 0, files: [] as TestSpecification[] }));
     const inOrder = [...files].sort(
       (a, b) => seconds(b) - seconds(a) || a.moduleId.localeCompare(b.moduleId),
@@ -91,15 +95,23 @@ const programs = [
 /** promtool evaluates hours of each rule. */
 const rules = 'lib/node/monitor/rules.test.ts';
 
-/** Trials that `npm run faults` runs: each fault needs an engine, a server or a host of its own. */
+/**
+ * Trials that `npm run faults` runs: each fault needs an engine, a server or a host of its own, or
+ * there are thousands of them.
+ */
 const longParts = [
   'awkward-hosts',
   'backup-copy',
   'cut-connections',
   'docker-root-refused',
+  'hostile-archives',
+  'hostile-files',
+  'hostile-host-output',
+  'hostile-options',
   'killed-engine',
   'missing-disk',
   'physical-snapshot',
+  'storage',
 ].map((name) => `test/faults/${name}.test.ts`);
 
 export default defineConfig({

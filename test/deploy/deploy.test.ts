@@ -22,7 +22,10 @@ import { named, runPlaybook, summaryOf } from './playbook.ts';
 
 beforeAll(async () => {
   await labUp({ log: console.error });
-  await resetHosts([...labHosts]);
+  // A lab that has just been made is bare.
+  const ofDeploy = 'ls -d /opt/rpc-node /usr/bin/docker 2>/dev/null || true';
+  const used = await Promise.all(labHosts.map((host) => onHost(host, ofDeploy)));
+  if (used.join('') !== '') await resetHosts([...labHosts]);
   // sshd answers before the boot has finished, and changes of the boot are not ours.
   for (const host of labHosts) await onHost(host, 'systemctl is-system-running --wait || true');
 });

@@ -472,12 +472,17 @@ describe('shell injection', () => {
         for (const [at, changes] of (inEveryForm ? rounds : rounds.slice(0, 2)).entries()) {
           const inventory = await load(changes);
           if (!inventory) throw new Error('what was taken is not taken any more');
+          const applied = new Set<string>();
           for (const { name, connection } of inventory.hosts) {
             await unproblematic(resolveSshConfig(name, connection.address, connection));
             // Of the other hosts only some roles differ, and of the second of a kind none.
             if (name !== 'db-1' && (at > 0 || (!inEveryForm && /[^1]$/.test(name)))) continue;
-            for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts))
+            for (const resource of await resourcesOf(inventory, name, at === 0 ? hostileFacts : facts)) {
+              // Most hosts have the same ones.
+              if (!inEveryForm && applied.has(resource.name)) continue;
+              applied.add(resource.name);
               await unproblematic(applyDrift(host.writer, resource));
+            }
             expect(host.canaryRuns(), `${name}\n${JSON.stringify(changes)}`).toBe('');
           }
         }

@@ -23,7 +23,7 @@ import { measured } from './measured.ts';
 import { inEveryForm } from './seed.ts';
 
 /** Times that each change is made: `npm run faults` makes more than 2,000 changes of all kinds. */
-const rounds = inEveryForm ? 150 : 15;
+const rounds = inEveryForm ? 150 : 5;
 /** No account has it: its processes can do what those of any user can. */
 const attacker = 64_242;
 

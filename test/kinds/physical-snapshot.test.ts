@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { inAllForms } from '../faults/seed.ts';
 import { snapshotBench } from './physical-bench.ts';
 import {
   contentOf,
@@ -125,7 +126,7 @@ test.each([
   shop.remove();
 });
 
-test('a published one without large files is whole', async () => {
+inAllForms('a published one without large files is whole', async () => {
   const folder = join(bench.shop.base, 'without-large');
   const { said } = await bench.shop.take(folder, { PUBLISH: 'true', PIECE: 512 * 1024 ** 2 }).ended;
   expect(said).toBe(`the snapshot is in ${folder}\n`);
@@ -235,29 +236,32 @@ test('a published one has no secret, name or address of the source in any piece,
   await expectWhole();
 });
 
-test('a name that a killed run has given, and those that other databases of the source have, are in no way', async () => {
-  const folder = join(bench.shop.base, 'taken-names');
-  const moved = { PROVER_DATABASE: 'rpc_node_moved', PROVER_USER: 'rpc_node_moved' };
-  bench.source.sql(
-    'postgres',
-    `alter database source_hashes rename to rpc_node_moved; alter role source_prover rename to rpc_node_moved;
-     create database new_state_db; create database "user=x 1";`,
-  );
-  try {
-    expect((await bench.shop.take(folder, moved).ended).said).toBe(`the snapshot is in ${folder}\n`);
-  } finally {
+inAllForms(
+  'a name that a killed run has given, and those that other databases of the source have, are in no way',
+  async () => {
+    const folder = join(bench.shop.base, 'taken-names');
+    const moved = { PROVER_DATABASE: 'rpc_node_moved', PROVER_USER: 'rpc_node_moved' };
     bench.source.sql(
       'postgres',
-      `alter database rpc_node_moved rename to source_hashes; alter role rpc_node_moved rename to source_prover;
-       drop database new_state_db; drop database "user=x 1";`,
+      `alter database source_hashes rename to rpc_node_moved; alter role source_prover rename to rpc_node_moved;
+     create database new_state_db; create database "user=x 1";`,
     );
-  }
-  const { said } = await unpackFrom(folder);
-  expect(said).toContain('the snapshot is in its place');
-  await expectWhole();
-});
+    try {
+      expect((await bench.shop.take(folder, moved).ended).said).toBe(`the snapshot is in ${folder}\n`);
+    } finally {
+      bench.source.sql(
+        'postgres',
+        `alter database rpc_node_moved rename to source_hashes; alter role rpc_node_moved rename to source_prover;
+       drop database new_state_db; drop database "user=x 1";`,
+      );
+    }
+    const { said } = await unpackFrom(folder);
+    expect(said).toContain('the snapshot is in its place');
+    await expectWhole();
+  },
+);
 
-test('what a standby sends is unpacked as a server of its own', async () => {
+inAllForms('what a standby sends is unpacked as a server of its own', async () => {
   const copied = join(bench.shop.base, 'standby');
   const standby = await startStandby(bench.parent, bench.source);
   try {

@@ -35,7 +35,7 @@ import newPasswords from '../../roles/new-passwords.ts';
 import noSecondLogins from '../../roles/no-second-logins.ts';
 import secondLogins from '../../roles/second-logins.ts';
 import temporaryLogins from '../../roles/temporary-logins.ts';
-import { formsOf, inAllForms, inEveryForm } from '../faults/seed.ts';
+import { inAllForms, inEveryForm } from '../faults/seed.ts';
 import { type Postgres, startPostgres } from '../postgres.ts';
 
 /** Ports of state-db, and of the pool-db of each server. */
@@ -512,7 +512,7 @@ inAllForms(
   },
 );
 
-test.each(formsOf([12, 4]))(
+inAllForms.each([12, 4])(
   'after %i changes of a rotation, exchanged passwords of state-db are accepted, and a deploy ends it',
   async (at) => {
     killedAt = at;

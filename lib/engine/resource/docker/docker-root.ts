@@ -10,8 +10,7 @@ import type { Resource, Verdict, Work } from '../resource.ts';
 import { drift, expectation, ok, refused, unitChange, unknownUntil } from '../resource.ts';
 import { packages } from '../system/packages.ts';
 import { settings, withDataRoot } from './data-root.ts';
-import { untilDockerRuns } from './docker-engine.ts';
-import { engineInfo } from './engine-info.ts';
+import { engineInfo, untilDockerRuns } from './docker-engine.ts';
 
 const template = (name: string) => new URL(`../../../../templates/host/${name}.sh`, import.meta.url);
 const program = readProgram(template('move-docker-root'));

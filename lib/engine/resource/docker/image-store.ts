@@ -3,8 +3,7 @@ import { command } from '../../host/step.ts';
 import { jsonFile } from '../file/json-file.ts';
 import { drift, expectation, ok, type Resource, unitChange, type Verdict } from '../resource.ts';
 import { settings } from './data-root.ts';
-import { untilDockerRuns } from './docker-engine.ts';
-import { engineInfo } from './engine-info.ts';
+import { engineInfo, untilDockerRuns } from './docker-engine.ts';
 
 const title = 'docker keeps images below its root';
 

@@ -10,7 +10,7 @@ import { checkParts, type Part } from '../parts.ts';
 import { drift, driftOf, expectation, fileChange, ok, type Resource } from '../resource.ts';
 import { dropIn } from '../system/drop-in.ts';
 import { settings } from './data-root.ts';
-import { engineInfo } from './engine-info.ts';
+import { engineInfo } from './docker-engine.ts';
 
 const script = readFileSync(new URL('../../../../templates/host/engine-containers.sh', import.meta.url));
 const key = 'live-restore';
