@@ -595,5 +595,6 @@ test.skipIf(!existsSync(promtool))(
     const { stdout, stderr } = spawnSync(promtool, ['test', 'rules', file], { encoding: 'utf8' });
     expect(stdout + stderr).toBe(`Unit Testing:  ${file}\n  SUCCESS\n\n`);
   },
-  240_000,
+  // Half a minute with nothing beside it.
+  600_000,
 );
