@@ -26,7 +26,7 @@ const otherVersions = versions.filter((version) => major(version) !== major(proc
 
 const onOthers = otherVersions.map((version) => async () => {
   // Not a dependency: its `node` would then be first on the path of every npx command.
-  const node = `nice -n 10 npx --yes --package=node-linux-${process.arch}@${version} -- node`;
+  const node = `npx --yes --package=node-linux-${process.arch}@${version} -- node`;
   const projects = inEveryForm ? ['unit', 'programs'] : ['unit'];
   // What the program needs of Node is in its engine.
   const words = inEveryForm ? [] : ['lib/engine/', 'lib/start/'];
@@ -38,31 +38,27 @@ const onOthers = otherVersions.map((version) => async () => {
 const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --production'].map(
   (command) => () => check(command),
 );
-// Packages of the distribution wait a lot: the checks run beside them, one after another.
-const checked = inTurn(checks);
-await installPrograms();
+// The tests wait a lot, and packages of the distribution more: the checks run beside them, one after
+// another.
+/** @type {Counts[]} */
+const runs = (await Promise.all([installPrograms().then(() => inTurn(onOthers)), inTurn(checks)])).flat();
+// The deployments wait a lot, too.
 const deployments = () => vitest('npx vitest', ['lab'], show);
-// What takes longest is the chain of deployments, which build images first. To the kernel all
+// What takes longest is a chain of deployments, which build images first. To the kernel all
 // containers together are as one process: others leave them the processors.
 const nice = (/** @type {number} */ by) => `nice -n ${by} npx vitest`;
 const alerts = () => vitest(nice(10), ['alerts'], showAtEnd);
 const sessions = () => vitest(nice(10), ['sessions'], showAtEnd);
 const others = () =>
-  inTurn([
-    ...onOthers,
-    ...[['unit', 'programs', 'playbooks'], ['gateways']].map(
+  inTurn(
+    [['unit', 'programs', 'playbooks'], ['gateways']].map(
       (projects) => () => vitest(nice(10), projects, showAtEnd),
     ),
-  ]);
+  );
 // Each half of their files has servers of its own.
 const parts = () => ['1/2', '2/2'].map((half) => vitest(nice(5), ['parts'], showAtEnd, [`--shard=${half}`]));
-/** @type {Counts[]} */
-const runs = [];
 await withLabForAWhile(async () => {
-  const deployed = deployments();
-  runs.push(...(await checked));
-  // The deployments wait a lot, too.
-  const streams = [deployed, alerts(), sessions(), others(), ...parts()];
+  const streams = [deployments(), alerts(), sessions(), others(), ...parts()];
   runs.push(...(await Promise.all(streams)).flat());
 });
 const again = filesToRepeat();

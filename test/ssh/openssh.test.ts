@@ -700,8 +700,8 @@ test('an agent that waits for its user is named, and no firewall; a locked one i
   for (const client of clients) {
     const { own, agent } = await hostOfAskingAgent(program);
     sshConfig(`IdentityAgent ${agent}`, 'IdentityFile none');
-    expect(await said(own, { identityFile: undefined, client }, { timeout: 1 })).toBe(
-      `db-1: the agent at ${agent} was asked to sign for root, and did not answer within 1 s
+    expect(await said(own, { identityFile: undefined, client }, { timeout: 4 })).toBe(
+      `db-1: the agent at ${agent} was asked to sign for root, and did not answer within 4 s
   it may wait for you, for a confirmation, a PIN or a touch; or allow more: --timeout`,
     );
   }
