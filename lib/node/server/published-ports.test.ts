@@ -73,6 +73,18 @@ test('whose a port is is not known while Docker cannot say it, and is where anot
   expect(await seen(proxy, { ...stoppedUnit, load: 'not-found' })).toMatchObject({ is: 'drift' });
 });
 
+test('an engine that systemd does not know is not asked', async () => {
+  const host = fakeHost(
+    [
+      [/ss -Hlntp/, proxy],
+      [/docker inspect/, '/state-db 5432/tcp=5432\n'],
+    ],
+    { unit: async () => ({ ...stoppedUnit, load: 'not-found' }) },
+  );
+  const held = drift('port 5432 is held by docker-proxy (process 99)');
+  expect(await portIsFree(host, { port: 5432, container: 'state-db' })).toEqual(held);
+});
+
 test('the containers that publish a port are found by its number, in a range too, and no others', async () => {
   const list = `db 0.0.0.0:5432->5432/tcp, :::5432->5432/tcp
 many 0.0.0.0:8000-8005->9000-9005/tcp

@@ -39,7 +39,7 @@ export async function portIsFree(host: Reader, { port, container }: PublishedPor
   const isOfContainer = processes.every(([, name]) => name === proxy);
   if (!publishing.ok && engine.load !== 'not-found' && isOfContainer)
     return unknownUntil('docker says which container has which port');
-  if (processes.length > 0 && isOfContainer) {
+  if (publishing.ok && processes.length > 0 && isOfContainer) {
     const configured = await host.$`docker inspect --format ${bindings} $(docker ps --quiet --all)`;
     if (isConfigured(configured.lines(), container, port)) return ok;
   }

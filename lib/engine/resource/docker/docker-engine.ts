@@ -39,11 +39,12 @@ export async function engineInfo(host: Reader): Promise<EngineInfo | undefined> 
   const [state, stored, root, disk] = said.lines();
   if (state === undefined || stored === undefined || root === undefined) return undefined;
   const [keeps, swarm] = state.split(' ');
+  const [images, containers, ...driver] = stored.split(' ');
   return {
     keepsContainers: keeps === 'true',
     isSwarm: swarm !== 'inactive',
-    isEmpty: stored.startsWith('0 0 '),
-    storage: stored,
+    isEmpty: images === '0' && containers === '0',
+    storage: driver.join(' '),
     root,
     disk,
   };

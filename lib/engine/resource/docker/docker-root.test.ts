@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { describeUnmet, describeVerdict, drift } from '../resource.ts';
+import { engineAnswer } from '../testing/engine-answer.ts';
 import { fakeHost } from '../testing/fake-host.ts';
 import { applyDrift } from '../testing/test-host.ts';
 import { dockerRoot, oldCopyIsRemoved, unfinishedMove } from './docker-root.ts';
+
+/** Of an engine whose data is where a new one has it. */
+const atFirst = engineAnswer({ place: '/var/lib/docker\n/var' });
 
 test('an interrupted move is reported before anything else', async () => {
   const host = fakeHost([], { stat: async () => ({}) as never });
@@ -34,10 +38,7 @@ test('no move starts with an engine that does not answer, or over foreign data',
 test('a move that cannot succeed is refused by the check, with the cause and what to do', async () => {
   const move = dockerRoot({ product: 'p', root: '/data/docker', mountPoint: '/data' });
   const unit = { unit: async () => ({ load: 'loaded', active: 'active' }) as never };
-  const now = [
-    /^systemctl is-active/,
-    'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n',
-  ] as const;
+  const now = [/^systemctl is-active/, atFirst] as const;
   const obstacle = [
     / docker-root-obstacles \/var\/lib\/docker/,
     '/data is mounted read-only\nmount it read-write\n',
@@ -57,7 +58,7 @@ test('a move installs rsync first, by a step that the plan shows', async () => {
   const host = fakeHost(
     [
       [/^mountpoint/, ''],
-      [/^systemctl is-active/, 'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n'],
+      [/^systemctl is-active/, atFirst],
       [/^sh -s --/, ''],
       [/command -v dpkg-query/, ''],
       [/apt/, ''],
@@ -74,7 +75,7 @@ test('settings of the engine that are no JSON are reported by the check', async 
   const host = fakeHost(
     [
       [/^mountpoint/, ''],
-      [/^systemctl is-active/, 'false inactive\n3 2 [[Backing Filesystem extfs]]\n/var/lib/docker\n/var\n'],
+      [/^systemctl is-active/, atFirst],
       [/ docker-root-obstacles /, ''],
     ],
     {

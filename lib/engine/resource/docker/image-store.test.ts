@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { drift, ok, unknownUntil } from '../resource.ts';
+import { engineAnswer } from '../testing/engine-answer.ts';
 import { fakeHost, stoppedUnit } from '../testing/fake-host.ts';
 import { imagesBelowDockerRoot } from './image-store.ts';
 
@@ -8,7 +9,7 @@ import { imagesBelowDockerRoot } from './image-store.ts';
  * @param info Docker's answer: images, containers, state of the storage driver
  */
 async function verdicts(info: string, active = 'active') {
-  const host = fakeHost([[/docker info/, `false inactive\n${info}\n/data/docker\n/data\n`]], {
+  const host = fakeHost([[/docker info/, engineAnswer({ stored: info })]], {
     unit: async () => ({ ...stoppedUnit, load: 'loaded', active }),
     read: async () => Buffer.from('{"data-root": "/data/docker"}'),
   });

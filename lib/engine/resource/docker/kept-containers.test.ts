@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { describeStep } from '../../host/step.ts';
 import { fileChange, ok } from '../resource.ts';
+import { engineAnswer } from '../testing/engine-answer.ts';
 import { type Answer, fakeHost, rootsFile, stoppedUnit } from '../testing/fake-host.ts';
 import { containersOutliveEngine } from './kept-containers.ts';
 
 const [outlive, advice] = containersOutliveEngine('any');
-/** The answer of an engine. */
-const info = (state: string) => `${state}\n3 2 [[Backing Filesystem extfs]]\n/data/docker\n/data\n`;
-const running = [/docker info/, info('false inactive')] as const satisfies readonly [RegExp, Answer];
+const running = [/docker info/, engineAnswer()] as const satisfies readonly [RegExp, Answer];
 
 async function stepsOn(answers: readonly (readonly [RegExp, Answer])[], daemon?: string) {
   const read = async () => (daemon === undefined ? undefined : Buffer.from(daemon));
@@ -77,7 +76,7 @@ test.each([
   ],
   [
     'a swarm',
-    [[/docker info/, info('false active')]],
+    [[/docker info/, engineAnswer({ state: 'false active' })]],
     '{}',
     'docker is part of a swarm, which does not start with live-restore',
   ],
@@ -93,7 +92,7 @@ test.each([
 test('an engine with the setting on its command line does not get it in its file, too', async () => {
   const answers = [
     [/MainPID/, '--live-restore'],
-    [/docker info/, info('true inactive')],
+    [/docker info/, engineAnswer({ state: 'true inactive' })],
   ] as const;
   expect((await stepsOn(answers, '{}')).join('\n')).not.toContain('daemon.json');
   expect(await advice?.check(fakeHost(answers, { read: async () => Buffer.from('{}') }))).toEqual(ok);
