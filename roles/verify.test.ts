@@ -13,6 +13,7 @@ test('every listener that the configuration enables is checked', async () => {
   expect(await names(verify, { group: 'rpc' })).toEqual([
     'eth_blockNumber on http://localhost:8123 gives a block',
     'http://localhost:8123 serves eth, net, debug, zkevm, txpool, web3',
+    'http://localhost:8123 executes eth_call',
     'json-rpc answers over WebSocket on port 8133',
     'http://localhost:9092/metrics has the metrics of json-rpc',
     'the newest block on http://localhost:8123 grows',

@@ -1,5 +1,5 @@
 import { role } from '../lib/engine/resource/role.ts';
-import { blockGrows, givesBlockNumber } from '../lib/node/chain/installation-check.ts';
+import { blockGrows, executesCalls, givesBlockNumber } from '../lib/node/chain/installation-check.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from '../lib/node/chain/listeners.ts';
 import { renderHost } from '../lib/node/render/render.ts';
 import { isOnTrustedChain } from '../lib/node/status/same-chain.ts';
@@ -16,6 +16,7 @@ export default role<Variables>('verify', async (context) => {
   return [
     givesBlockNumber(url, verify),
     servesNamespaces(url, serves.namespaces, verify),
+    executesCalls(url, verify),
     ...(serves.webSockets ? [answersWebSocket(ports.rpc_websocket, verify)] : []),
     ...(serves.metrics ? [servesMetrics('json-rpc', ports.rpc_metrics, verify)] : []),
     blockGrows(url, network.trusted_sequencer_url, verify),

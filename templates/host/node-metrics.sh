@@ -61,6 +61,12 @@ END
   [ -n "$number" ] && [ -n "$made" ] && [ -n "$hash" ]
 }
 
+# Whether json-rpc executes a call of nothing. Blocks come from the state database, also where its prover hangs.
+executes() {
+  printf '%s\n' "$OWN" '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x0000000000000000000000000000000000000000"},"latest"]}' |
+    "$program/probe" 5 300000 2>/dev/null | grep -q '"result": *"0x'
+}
+
 hex() { printf '0x%x' "$1"; }
 
 # Asks the state database by the socket in its container, as a client there would, without the engine's work. Argument: the query.
@@ -149,6 +155,7 @@ chain() {
   if [ -n "$OWN" ]; then block "$OWN" latest; else [ -n "$state_pid" ] && stored true; fi && here=$number here_hash=$hash
   echo "rpc_node_chain_up{source=\"own\"} $([ -n "$here" ] && echo 1 || echo 0)"
   [ -n "$here" ] || return 0
+  [ -z "$OWN" ] || echo "rpc_node_executes_calls $(executes && echo 1 || echo 0)"
   echo "rpc_node_block{source=\"own\"} $here"
   echo "rpc_node_block_made_seconds{source=\"own\"} $made"
   [ -n "$there" ] || return 0

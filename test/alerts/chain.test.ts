@@ -29,6 +29,8 @@ interface Chain {
   age: number;
   /** From this block on its hashes are its own. */
   forkedAt: number;
+  /** Whether its prover does. */
+  executes: boolean;
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -41,6 +43,7 @@ async function chainAt(port: number): Promise<Chain> {
     newest: 1000,
     age: 2,
     forkedAt: Number.POSITIVE_INFINITY,
+    executes: true,
     async start() {
       server = createServer(async (request, response) => {
         const { method, params } = JSON.parse(await text(request)) as { method: string; params: string[] };
@@ -48,8 +51,15 @@ async function chainAt(port: number): Promise<Chain> {
         const timestamp = hex(Math.floor(Date.now() / 1000) - chain.age - 2 * (chain.newest - number));
         const hash = `0x${number >= chain.forkedAt ? 'f' : 'a'}${number}`;
         const block = number > chain.newest ? null : { number: hex(number), timestamp, hash };
-        const result = method === 'eth_blockNumber' ? hex(chain.newest) : block;
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+        const results: Readonly<Record<string, unknown>> = {
+          eth_blockNumber: hex(chain.newest),
+          eth_call: '0x',
+        };
+        const answer =
+          method === 'eth_call' && !chain.executes
+            ? { error: { code: -32000, message: 'failed to execute the unsigned transaction' } }
+            : { result: results[method] ?? block };
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
       });
       await new Promise<void>((resolve) => server?.listen(port, '127.0.9.90', () => resolve()));
     },
@@ -185,7 +195,7 @@ describe.skipIf(!programs.every((path) => existsSync(path)))('alerts of the chai
           // It is asked once a minute.
           await rm(join(folder, 'database/state/layer1'), { force: true });
           await exporter.measure();
-          await sleep(1000);
+          await sleep(2000);
         }
       }),
     );
@@ -257,6 +267,13 @@ describe.skipIf(!programs.every((path) => existsSync(path)))('alerts of the chai
     await own.stop();
     await only('JsonRpcSilent rpc-1', 'SequencerAway db-1', 'SequencerAway rpc-1');
     await Promise.all([sequencer.start(), own.start()]);
+    await only();
+  });
+
+  test('JSON-RPC answers blocks, and its prover executes nothing', async () => {
+    own.executes = false;
+    await only('JsonRpcExecutesNothing rpc-1');
+    own.executes = true;
     await only();
   });
 

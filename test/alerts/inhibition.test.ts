@@ -60,7 +60,14 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     await expect.poll(silenced, { timeout: 20_000 }).toEqual(wanted);
   }
 
-  const silent = ['JsonRpcSilent', 'StateDatabaseSilent', 'DatabaseDown', 'ChainStale', 'ChainBehind'];
+  const silent = [
+    'JsonRpcSilent',
+    'JsonRpcExecutesNothing',
+    'StateDatabaseSilent',
+    'DatabaseDown',
+    'ChainStale',
+    'ChainBehind',
+  ];
 
   test.each<[container: string, group: string, silenced: readonly string[]]>([
     ['json-rpc', 'rpc', ['JsonRpcSilent', 'NodeMetricsGone']],
@@ -68,8 +75,8 @@ describe.skipIf(!existsSync(alertmanager))('alerts that explain others', () => {
     ['json-rpc', 'database', []],
     ['state-db', 'database', ['DatabaseDown', 'StateDatabaseSilent']],
     ['sync', 'database', ['ChainBehind', 'ChainStale', 'NodeMetricsGone']],
-    ['prover', 'database', ['ChainBehind', 'ChainStale']],
-    ['prover', 'rpc', []],
+    ['prover', 'database', ['ChainBehind', 'ChainStale', 'JsonRpcExecutesNothing']],
+    ['prover', 'rpc', ['JsonRpcExecutesNothing']],
     ['pool-db', 'rpc', []],
   ])('%s of a host in group %s that does not run explains %j', async (container, group, silenced) => {
     const source = { alertname: 'ContainerDown', container };

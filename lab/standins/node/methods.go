@@ -18,6 +18,7 @@ func allMethods(n *node) map[string]method {
 	}
 	return map[string]method{
 		"eth_blockNumber":          n.blockNumber,
+		"eth_call":                 n.call,
 		"eth_chainId":              constant(quantity(n.chainID)),
 		"eth_gasPrice":             constant(quantity(n.config.Pool.DefaultMinGasPriceAllowed)),
 		"eth_getBlockByHash":       n.blockByHash,

@@ -45,6 +45,16 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+func TestCallNeedsBothArguments(t *testing.T) {
+	s := testServer(t, nil, "eth")
+	for params, missing := range map[string]string{`[]`: "0", `[null,"latest"]`: "0", `[{}]`: "1", `[{},null]`: "1"} {
+		answer := post(s, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":`+params+`}`).Body.String()
+		if !strings.Contains(answer, "missing value for required argument "+missing) {
+			t.Errorf("%s: %s", params, answer)
+		}
+	}
+}
+
 func TestBatches(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":1,"method":"net_version","params":[]}`
 	s := testServer(t, func(c *RPCConfig) { c.BatchRequestsLimit = 2 }, "net")

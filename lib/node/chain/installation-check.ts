@@ -13,7 +13,7 @@ import {
   warning,
 } from '../../engine/resource/resource.ts';
 import type { Variables } from '../variables/variables.ts';
-import { type Answer, blockAt, blockNumber } from './chain.ts';
+import { type Answer, blockAt, blockNumber, executesCall } from './chain.ts';
 import { askChainId } from './reachable.ts';
 
 /** A newest block of this age or less proves that the synchronizer works. Seconds. */
@@ -45,6 +45,11 @@ export function givesBlockNumber(url: string, attempts: Attempts): Work {
   return answers(`eth_blockNumber on ${url} gives a block`, 'json-rpc', attempts, (host) =>
     blockNumber(host, url),
   );
+}
+
+/** An `eth_call` has to give a result: the prover of json-rpc works. */
+export function executesCalls(url: string, attempts: Attempts): Work {
+  return answers(`${url} executes eth_call`, 'json-rpc', attempts, (host) => executesCall(host, url));
 }
 
 /**

@@ -7,6 +7,7 @@ import { fakeHost, runningContainer } from '../../engine/resource/testing/fake-h
 import { applyDrift } from '../../engine/resource/testing/test-host.ts';
 import { localHost } from '../testing/local-host.ts';
 import { agreesToWebSocket, serverFrame } from '../testing/web-socket-server.ts';
+import { executesCalls } from './installation-check.ts';
 import { answersWebSocket, servesMetrics, servesNamespaces } from './listeners.ts';
 import { newestBlockPair } from './newest-block.ts';
 
@@ -44,6 +45,21 @@ test('each namespace has to serve its methods; an error of a served method is an
   expect(await servesNamespaces(url, ['eth', 'txpool', 'other'], once).check(localHost())).toEqual(
     drift(
       `txpool: ${url} answers an error: -32601 the method txpool_content does not exist; other: ${url} answers an error: -32601 the method other_version does not exist`,
+    ),
+  );
+});
+
+test('a node without its prover, which still answers blocks, does not pass', async () => {
+  const executing = await rpcServer({ eth_call: { result: '0x' } });
+  expect(await executesCalls(`http://localhost:${executing}`, once).check(localHost())).toEqual(ok);
+  const port = await rpcServer({
+    eth_blockNumber: { result: '0x10' },
+    eth_call: { error: { code: -32000, message: 'failed to execute the unsigned transaction' } },
+  });
+  const url = `http://localhost:${port}`;
+  expect(await executesCalls(url, once).check(localHost())).toEqual(
+    drift(
+      `eth_call, which the prover executes: ${url} answers an error: -32000 failed to execute the unsigned transaction`,
     ),
   );
 });

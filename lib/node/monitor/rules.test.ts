@@ -64,6 +64,7 @@ const cases: readonly (readonly [
     },
   ],
   ['JsonRpcSilent', { [`rpc_node_chain_up{${onRpc},source="own"}`]: fault(1, 0) }],
+  ['JsonRpcExecutesNothing', { [`rpc_node_executes_calls{${onRpc}}`]: fault(1, 0) }],
   ['StateDatabaseSilent', { [`rpc_node_chain_up{${on},source="own"}`]: fault(1, 0) }],
   ['GatewayDown', { [`up{job="gateway",${onGateway}}`]: fault(1, 0) }],
   [

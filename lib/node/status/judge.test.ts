@@ -138,6 +138,12 @@ const jsonRpcIs = (changes: Partial<ServiceState>): HostState['containers'] => (
 const refused = { ok: false, error: 'http://localhost:8123 does not answer: refused' } as const;
 const silent = { ok: false, error: 'http://172.30.77.10:8545 does not answer: refused' } as const;
 
+const noCall = {
+  ok: false,
+  error:
+    'eth_call, which the prover executes: http://localhost:8123 answers an error: -32000 failed to execute the unsigned transaction',
+} as const;
+
 const recovered = { restarts: 4, since: now - 4 };
 
 test.each<[string, HostState, Expected, boolean]>([
@@ -243,6 +249,30 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
       { is: 'no-answer', about: 'trusted sequencer' },
       { is: 'stale', about: 'json-rpc', stillFor: 400 },
     ],
+  ],
+  [
+    'the prover hangs',
+    { executes: noCall },
+    [
+      {
+        is: 'no-execution',
+        about: 'json-rpc',
+        says: `json-rpc: answers blocks, and executes no calls: ${noCall.error}`,
+      },
+    ],
+  ],
+  [
+    'the prover is stopped, which is named alone',
+    {
+      executes: noCall,
+      containers: { ...rpc().containers, prover: container(images.prover, { status: 'exited' }) },
+    },
+    [{ is: 'stopped', about: 'prover' }],
+  ],
+  [
+    'json-rpc answers neither blocks nor calls',
+    { executes: noCall, chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
+    [{ is: 'no-answer', about: 'json-rpc' }],
   ],
   [
     'json-rpc does not answer',

@@ -77,6 +77,7 @@ export function judge(state: HostState, expected: Expected, limits: Limits): Fin
     ...judgeMissing(state.missing),
     ...judgeContainers(state, expected),
     ...judgeChain(state, limits),
+    ...judgeCalls(state),
     ...state.otherCollations.map((words) =>
       note('other-collation', 'state-db', `${words}: indexes on text may miss rows`),
     ),
@@ -223,6 +224,14 @@ function restartWords(
     return `keeps restarting (${times} so far, the last time with exit code ${exitCodeWords(exitCode)})${why}`;
   const last = `the last time ${seconds(forSeconds ?? 0)} ago`;
   return `was restarted ${times}, ${last}, and may end again within a minute${why}`;
+}
+
+/** A container that does not run, and json-rpc that answers no block, have a finding already. */
+function judgeCalls({ chain, served = chain.own, executes, containers }: HostState): Finding[] {
+  if (!executes || executes.ok || !served.ok) return [];
+  if ([containers['json-rpc'], containers.prover].some((service) => service?.status !== 'running')) return [];
+  const { error } = executes;
+  return [fault('no-execution', 'json-rpc', `answers blocks, and executes no calls: ${error}`, { error })];
 }
 
 function judgeChain({ chain, served, at, log, docker, containers }: HostState, limits: Limits): Finding[] {

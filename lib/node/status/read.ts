@@ -3,7 +3,7 @@ import type { ContainerState, Reader } from '../../engine/host/host.ts';
 import type { Output } from '../../engine/host/output.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import { configHashLabel } from '../../engine/resource/docker/compose-service.ts';
-import type { Answer, Block } from '../chain/chain.ts';
+import { type Answer, type Block, executesCall } from '../chain/chain.ts';
 import { noSynchronizerOn } from '../chain/synchronizers.ts';
 import { otherCollations } from '../databases/collation.ts';
 import { poolDatabase, stateDatabase } from '../databases/databases.ts';
@@ -40,6 +40,8 @@ export interface HostState {
    * Of a Database+Sync server that is an RPC server, too: the newest block that json-rpc serves.
    */
   readonly served?: Answer<Block>;
+  /** Of an RPC server: whether json-rpc executes a call. */
+  readonly executes?: Answer<undefined>;
   /** The databases of state-db that do not sort text as their indexes do, in sentences. */
   readonly otherCollations: readonly string[];
   /** The second logins that a rotation of passwords has not removed yet; undefined: none is known. */
@@ -112,9 +114,10 @@ export async function readHost(
   { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
 ): Promise<HostState> {
   const { hasState, from, by, there, served, here } = chainsOf(host, { groups, vars });
-  const [trusted, early, docker, { at, clock }, disks, alertFault, missing] = await Promise.all([
+  const [trusted, early, executes, docker, { at, clock }, disks, alertFault, missing] = await Promise.all([
     newestBlock(there),
     hasState ? undefined : newestBlock(here),
+    groups.includes('rpc') ? executesCall(host, rpcAddress(vars), callTries) : undefined,
     host.unit('docker.service'),
     readClock(host, vars),
     readDisks(host, watchedFolders(groups, vars)),
@@ -137,6 +140,7 @@ export async function readHost(
     ...ofEngine,
     chain: { from, by, ...blocks },
     ...(newestServed && { served: newestServed }),
+    ...(executes && { executes }),
     otherCollations: collations,
     ...(secondLogins.length > 0 && { secondLogins }),
     disks,
@@ -145,6 +149,11 @@ export async function readHost(
     clock,
   };
 }
+
+const rpcAddress = ({ ports }: Variables) => `http://localhost:${ports.rpc_http}`;
+
+/** A prover that is busy may refuse a call. */
+const callTries = 3;
 
 /** The chains that a host is asked for. */
 interface ChainsOfHost {
@@ -168,7 +177,7 @@ function chainsOf(
   const isDatabase = groups.includes('database');
   const hasState = isDatabase || groups.includes('replica');
   const from = hasState ? 'state-db' : 'json-rpc';
-  const ofNode = jsonRpcChain(host, `http://localhost:${vars.ports.rpc_http}`);
+  const ofNode = jsonRpcChain(host, rpcAddress(vars));
   return {
     hasState,
     from,
