@@ -184,6 +184,7 @@ export default defineConfig({
         test: {
           name,
           include: [`${files}/*.test.ts`],
+          isolate: false,
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,

@@ -19,6 +19,9 @@ const showAtEnd = async (/** @type {TemplateStringsArray} */ pieces, /** @type {
   console.log(`$ ${running.cmd}\n${output.stdout}${output.stderr}`);
   return output;
 };
+/** npx would take a second for each start. */
+const program = 'node_modules/vitest/vitest.mjs';
+const ownVitest = `node ${program}`;
 /** The oldest and the newest supported Node. */
 const versions = ['20.20.2', '24.21.0'];
 const major = (/** @type {string} */ version) => version.split('.')[0];
@@ -30,7 +33,7 @@ const onOthers = otherVersions.map((version) => async () => {
   const projects = inEveryForm ? ['unit', 'programs'] : ['unit'];
   // What the program needs of Node is in its engine.
   const words = inEveryForm ? [] : ['lib/engine/', 'lib/start/'];
-  const counts = await vitest(`${node} node_modules/vitest/vitest.mjs`, projects, showAtEnd, words);
+  const counts = await vitest(`${node} ${program}`, projects, showAtEnd, words);
   // A failure of this Node is not repeated with another one.
   return { ...counts, failures: counts.failures.map(({ text }) => ({ text })) };
 });
@@ -43,10 +46,10 @@ const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --produ
 /** @type {Counts[]} */
 const runs = (await Promise.all([installPrograms().then(() => inTurn(onOthers)), inTurn(checks)])).flat();
 // The deployments wait a lot, too.
-const deployments = () => vitest('npx vitest', ['lab'], show);
+const deployments = () => vitest(ownVitest, ['lab'], show);
 // What takes longest is a chain of deployments, which build images first. To the kernel all
 // containers together are as one process: others leave them the processors.
-const nice = (/** @type {number} */ by) => `nice -n ${by} npx vitest`;
+const nice = (/** @type {number} */ by) => `nice -n ${by} ${ownVitest}`;
 const alerts = () => vitest(nice(10), ['alerts'], showAtEnd);
 const sessions = () => vitest(nice(10), ['sessions'], showAtEnd);
 const others = () =>
@@ -94,7 +97,7 @@ function filesToRepeat() {
 async function repeatAlone(files) {
   console.log(`Once more, alone: ${files.join(' ')}`);
   const projects = ['unit', 'programs', 'playbooks', 'alerts', 'gateways', 'sessions', 'parts', 'lab'];
-  const again = await vitest('npx vitest', projects, show, files);
+  const again = await vitest(ownVitest, projects, show, files);
   // Nothing is known of a run that names no file.
   if (again.failures.some(({ file }) => file === undefined)) return;
   const failsAgain = new Set(again.failures.map(({ file }) => file));

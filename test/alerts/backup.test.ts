@@ -107,7 +107,7 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
       while (runs) {
         if (judges) await judge();
         // A judgement takes half a second of a processor.
-        await sleep(1500);
+        await sleep(3500);
       }
     })();
   });

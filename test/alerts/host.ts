@@ -90,7 +90,7 @@ async function startIn(
     while (runs) {
       if (timers.firewall) await space.run(firewall).catch(() => {});
       if (timers.metrics) await exporter.measure().catch(() => {});
-      await sleep(500);
+      await sleep(1500);
     }
   })();
   const textfiles = join(folder, 'textfiles');

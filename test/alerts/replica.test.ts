@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
@@ -117,7 +118,10 @@ describe.skipIf(!existsSync(prometheus))('alerts of a replica', () => {
     const PATH = `${await engineWith(replica)}:${process.env.PATH}`;
     exporter = await startHostMetrics(folder, address, settings, { ...replica.environment, PATH });
     measuring = (async () => {
-      while (measures) await exporter.measure();
+      while (measures) {
+        await exporter.measure();
+        await sleep(1000);
+      }
     })();
   });
   afterAll(async () => {

@@ -15,9 +15,19 @@ beforeAll(async () => {
   const scratch = await scratchHost();
   host = scratch.host;
   const setting = `APT::Update::Pre-Invoke {"echo update >> ${counter}";};\n`;
+  await host.run`sh -ec ${onlyTheseTwo}`;
   await makeSteps(host, write(hook, setting));
   return scratch.remove;
 });
+
+/** The only source has these two: apt reads the lists of all of Debian for a second, at each call. */
+const onlyTheseTwo = `mkdir /srv/packages && cd /srv/packages && apt-get -q update && apt-get -q download ${one} ${two}
+for file in *.deb; do
+  dpkg-deb --field "$file"
+  printf 'Filename: ./%s\\nSize: %s\\nSHA256: %s\\n\\n' "$file" "$(stat -c %s "$file")" "$(sha256sum "$file" | cut -d' ' -f1)"
+done >Packages
+rm /etc/apt/sources.list.d/*
+echo 'deb [trusted=yes] file:/srv/packages ./' >/etc/apt/sources.list.d/these-two.list`;
 
 const purge = () => host.run`dpkg --purge ${one} ${two}`;
 
