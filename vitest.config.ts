@@ -163,12 +163,13 @@ export default defineConfig({
         },
       },
       // Parts on servers of their own, with Docker and systemd. They may run beside the
-      // deployments.
+      // deployments. Modules are loaded once, as those of the next three.
       {
         test: {
           name: 'parts',
           include: ['test/{faults,kinds}/**/*.test.ts'],
           exclude: ['test/faults/long/**', ...longParts],
+          isolate: false,
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
