@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { done, finished, LiveRun } from './live-run.ts';
 import { install, Terminal } from './tmux.ts';
 
@@ -13,7 +13,7 @@ afterEach(() => terminal?.close());
  */
 async function printed(columns: number, command: string): Promise<string[]> {
   const shell = new Terminal(columns, 60, 'bash', '--norc', '--noprofile');
-  terminal = shell;
+  onTestFinished(() => shell.close());
   shell.press('-l', `clear; node node_modules/zx/build/cli.js playbooks/${command}`);
   shell.press('Enter');
   await shell.until((screen) => screen.length > 1 && screen.at(-1) === 'shell>', 60);
