@@ -37,11 +37,15 @@ seconds() { case $1 in 0001-* | '') echo 0 ;; *) date -d "$1" +%s ;; esac; }
 # Asks the Docker engine. Its client would cost five times as much, each 15 s.
 engine() { curl -s -m 10 --unix-socket /run/docker.sock "$@" 2>/dev/null; }
 
-# Asks by JSON-RPC. Arguments: address, method, parameters. Prints the numbers and hashes of the answer, each as NAME VALUE. Nothing else of it
-# may reach arithmetic: a shell ends at a text there, or runs a command in it.
+# Sends a request of JSON-RPC. Arguments: address, method, parameters.
+send() {
+  printf '%s\n' "$1" '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' | "$program/probe" 5 300000 2>/dev/null
+}
+
+# Asks by JSON-RPC, as send. Prints the numbers and hashes of the answer, each as NAME VALUE. Nothing else of it may reach arithmetic: a
+# shell ends at a text there, or runs a command in it.
 ask() {
-  printf '%s\n' "$1" '{"jsonrpc":"2.0","id":1,"method":"'"$2"'","params":['"$3"']}' | "$program/probe" 5 300000 2>/dev/null |
-    tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(0x[0-9a-fA-F]\{1,64\}\)".*/\1 \2/p'
+  send "$@" | tr ',{}' '[\n*]' | sed -n 's/^ *"\([a-z]*\)": *"\(0x[0-9a-fA-F]\{1,64\}\)".*/\1 \2/p'
 }
 
 # Asks for a block: sets number, hash and made. Arguments: address, which one.
@@ -63,8 +67,7 @@ END
 
 # Whether json-rpc executes a call of nothing. Blocks come from the state database, also where its prover hangs.
 executes() {
-  printf '%s\n' "$OWN" '{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x0000000000000000000000000000000000000000"},"latest"]}' |
-    "$program/probe" 5 300000 2>/dev/null | grep -q '"result": *"0x'
+  send "$OWN" eth_call '{"to":"0x0000000000000000000000000000000000000000"},"latest"' | grep -q '"result": *"0x'
 }
 
 hex() { printf '0x%x' "$1"; }

@@ -23,14 +23,9 @@ export async function labPasswords(): Promise<readonly string[]> {
 export function watchProcesses(passwords: readonly string[]): () => Promise<string[]> {
   const seen = new Set<string>();
   const looking = { on: true };
-  /** How often each process was there. One that is old does not change its command line often. */
-  let known = new Map<string, number>();
   const look = async () => {
     while (looking.on) {
-      const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-      known = new Map(pids.map((pid) => [pid, (known.get(pid) ?? 0) + 1]));
-      for (const [pid, times] of known) {
-        if (times > 20 && times % 20 > 0) continue;
+      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
         const line = commandLine(pid);
         if (passwords.some((password) => line.includes(password))) seen.add(line);
       }
