@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { $ } from 'zx';
 import { withLabForAWhile } from '../lab/for-a-while.mjs';
-import { installPrograms } from './installed-programs.mjs';
+import { buildPrograms, installPrograms } from './installed-programs.mjs';
 
 const inEveryForm = process.env.FAULTS === 'all';
 const show = $({ stdio: 'inherit', nothrow: true });
@@ -43,8 +43,11 @@ const checks = ['npx tsc -p .', 'npx biome check', 'npx knip', 'npx knip --produ
 );
 // The tests wait a lot, and packages of the distribution more: the checks run beside them, one after
 // another.
+const prepared = installPrograms();
+const built = prepared.then(buildPrograms);
 /** @type {Counts[]} */
-const runs = (await Promise.all([installPrograms().then(() => inTurn(onOthers)), inTurn(checks)])).flat();
+const runs = (await Promise.all([prepared.then(() => inTurn(onOthers)), inTurn(checks)])).flat();
+await built;
 // The deployments wait a lot, too.
 const deployments = () => vitest(ownVitest, ['lab'], show);
 // What takes longest is a chain of deployments, which build images first. To the kernel all

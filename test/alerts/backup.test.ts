@@ -178,7 +178,7 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
 
   // Last: nothing is sent after it.
   test('the storage of the copy is away', async () => {
-    getStorageServer();
+    await getStorageServer();
     storage = await startStorage();
     copy = copyOf(server, storage.storage());
     expect(await copy.send()).toEqual({ code: 0, said: '' });

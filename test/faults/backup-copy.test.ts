@@ -33,7 +33,7 @@ beforeAll(async () => {
     ['/usr/bin/age', 'age'],
     ['/usr/bin/faketime', 'faketime'],
   ]);
-  getStorageServer();
+  await getStorageServer();
   server = await startStorage();
   host = await startRepository();
   copy = copyOf(host, server.storage());

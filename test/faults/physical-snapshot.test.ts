@@ -308,7 +308,7 @@ describe('A physical snapshot: a storage of pieces goes wrong', () => {
 
   beforeAll(async () => {
     installMissing([['/usr/bin/faketime', 'faketime']]);
-    getStorageServer();
+    await getStorageServer();
     server = await startStorage();
     execFileSync('cp', ['-r', bench.taken, join(server.bucket, 'today')]);
   });

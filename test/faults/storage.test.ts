@@ -53,7 +53,7 @@ beforeAll(async () => {
     ['/usr/bin/curl', 'curl'],
     ['/usr/bin/faketime', 'faketime'],
   ]);
-  getStorageServer();
+  await getStorageServer();
   server = await startStorage();
   put('today/state.sql.tar.gz', randomBytes(3000));
 });

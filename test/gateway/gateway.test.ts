@@ -407,12 +407,13 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('gateway', () => {
       await gateway.undrain(name);
       await sleep(4500);
     }
+    // A busy machine is slow.
+    await until(async () => asked > 2000, 'clients have asked 2000 times', 120);
     clearInterval(growth);
     running = false;
     await Promise.all(load);
     expect(lower).toEqual([]);
     expect(failed).toBe(0);
-    expect(asked).toBeGreaterThan(2000);
   });
 
   test('a reload fails no request, and keeps the host of each client', async () => {

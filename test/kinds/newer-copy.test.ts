@@ -21,7 +21,7 @@ let folder: string;
 let fetched: string;
 
 beforeAll(async () => {
-  getStorageServer();
+  await getStorageServer();
   server = await startStorage();
   folder = mkdtempSync('/var/tmp/newer-copy-');
   fetched = join(folder, 'from-storage');

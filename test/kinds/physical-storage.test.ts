@@ -12,7 +12,7 @@ const { bench, content, unpackStored, middle, expectWhole } = snapshotBench();
 let storage: Awaited<ReturnType<typeof startStorage>>;
 
 beforeAll(async () => {
-  getStorageServer();
+  await getStorageServer();
   storage = await startStorage();
   execFileSync('cp', ['-r', bench.taken, join(storage.bucket, 'today')]);
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
     ['/sbin/mkfs.ext4', 'e2fsprogs'],
     ['/usr/bin/curl', 'curl'],
   ]);
-  getStorageServer();
+  await getStorageServer();
   const started = await startSystemdHost();
   host = started.host;
   await applyDrift(host, file('/usr/local/lib/stand-in.mjs').content(prepared('stand-in.mjs')));

@@ -23,7 +23,7 @@ const content = randomBytes(20_000_000);
 const sum = createHash('sha256').update(content).digest('hex');
 
 beforeAll(async () => {
-  getStorageServer();
+  await getStorageServer();
   const scratch = await scratchHost();
   host = scratch.host;
   server = await startStorage(network.gateway);
