@@ -49,6 +49,26 @@ test('recent lists are not fetched again', async () => {
   expect(await updates()).toBe(before);
 });
 
+test('apt is asked again only where its settings, its lists or the packages have changed', async () => {
+  await purge();
+  const log = '/run/kinds-test-asked';
+  const logging = `#!/bin/sh\necho asked >>${log}\nexec /usr/bin/apt-get "$@"\n`;
+  await makeSteps(host, write('/usr/local/bin/apt-get', logging, { mode: 0o755 }));
+  const asked = async () => (await host.$`cat ${log}`).lines().length;
+  const verdict = await packages(one).check(host);
+  expect(verdict).toMatchObject({ is: 'drift', differences: [{ what: one, was: 'not installed' }] });
+  for (const change of [`touch ${hook}`, 'touch /var/lib/apt/lists', `apt-mark hold ${two}`]) {
+    const before = await asked();
+    expect(await packages(one).check(host)).toEqual(verdict);
+    expect(await asked()).toBe(before);
+    await host.run`sh -c ${change}`;
+    expect(await packages(one).check(host)).toEqual(verdict);
+    expect(await asked(), change).toBe(before + 1);
+  }
+  await host.run`apt-mark unhold ${two}`;
+  await host.run`rm /usr/local/bin/apt-get`;
+});
+
 test('lists that are old, or older than a source, are fetched again', async () => {
   for (const age of ['touch -d "2 days ago" /var/lib/apt/lists', 'touch /etc/apt/sources.list.d']) {
     await purge();

@@ -62,14 +62,12 @@ function newFolder(): string {
   return join(parent, 'snapshot');
 }
 
-/** Starts the script. Its dumps wait where `slow` is set, as those of large databases. */
-function start(folder: string, slow = false, more: Record<string, string> = {}) {
+/** Starts the script. Its dumps take these seconds longer, as those of large databases. */
+function start(folder: string, longer = 0, more: Record<string, string> = {}) {
   const programs = `${folder}.bin`;
   mkdirSync(programs, { recursive: true });
-  if (slow)
-    writeFileSync(join(programs, 'pg_dump'), '#!/bin/sh\nsleep 2\nexec /usr/bin/pg_dump "$@"\n', {
-      mode: 0o755,
-    });
+  const dump = `#!/bin/sh\nsleep ${longer}\nexec /usr/bin/pg_dump "$@"\n`;
+  writeFileSync(join(programs, 'pg_dump'), dump, { mode: 0o755 });
   const settings = {
     FOLDER: folder,
     ADDRESS: postgres.socket,
@@ -117,7 +115,7 @@ function highest(archive: string, table: string): number {
 test('both archives are of one moment, while the chain goes on', async () => {
   const folder = newFolder();
   const before = newest();
-  const { code, said } = await start(folder, true).ended;
+  const { code, said } = await start(folder, 2).ended;
   expect([code, said]).toEqual([0, expect.stringContaining(`the snapshot is in ${folder}`)]);
   expect(readdirSync(folder).sort()).toEqual(['manifest.json', proverName, stateName]);
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')));
@@ -139,7 +137,8 @@ test.each<[NodeJS.Signals]>([['SIGKILL'], ['SIGTERM']])(
   '%s in a dump: the next run starts over',
   async (signal) => {
     const folder = newFolder();
-    const first = start(folder, true);
+    // A busy machine is slow to see them begin.
+    const first = start(folder, 30);
     while (locks() !== '0' || !existsSync(join(folder, '.part', 'prover.in'))) await delay(20);
     await delay(500);
     first.kill(signal);
@@ -192,7 +191,7 @@ test.each([
   [{ ADDRESS: '/nowhere' }, 'connection to server on socket "/nowhere'],
 ])('%j: it fails with the reason, and leaves nothing', async (more, words) => {
   const folder = newFolder();
-  const { code, said } = await start(folder, false, more).ended;
+  const { code, said } = await start(folder, 0, more).ended;
   expect([code, said]).toEqual([1, expect.stringContaining(words)]);
   expect(readdirSync(folder)).toEqual([]);
 });

@@ -13,7 +13,7 @@ export interface Installed {
 
 /** What apt would do. */
 export interface Simulation {
-  /** The age of the package lists that it follows. Seconds. */
+  /** The age of the package lists that it follows. Whole days. */
   readonly listsAge: number;
   /** In apt's order, with what else they need. */
   readonly installed: readonly Installed[];
@@ -43,22 +43,33 @@ interface NoSolution {
 
 export type Simulated = Simulation | NoLists | NoSolution;
 
+/** The last solution for a host and packages, with the stamp of the files that it follows. */
+const solutions = new Map<string, { readonly stamp: string; readonly solution: Simulation }>();
+
 /**
  * Asks apt what it would do to install these packages, by the package lists that are on the host.
- * Changes nothing.
+ * Changes nothing. Apt is not asked again while its settings, its lists and dpkg's status are as they
+ * were: it takes more than a second of a processor.
  */
 export async function simulate(host: Reader, names: readonly string[]): Promise<Simulated> {
-  const output = await host.$`sh -c ${withArguments(script, names)}`;
-  if (output.exitCode === 3) return { without: 'lists' };
+  const asked = [host.name, ...names].join(' ');
+  const last = solutions.get(asked);
+  const output = await host.$`sh -c ${withArguments(script, [last?.stamp ?? '', ...names])}`;
   const text = output.stdout;
-  if (output.ok) return parseSimulation(text);
+  if (output.exitCode === 3) return { without: 'lists' };
+  if (output.exitCode === 4 && last) return { ...last.solution, listsAge: ageOf(text) };
+  if (output.ok) {
+    const solution = parseSimulation(text);
+    solutions.set(asked, { stamp: /^\d+ (.*)/.exec(text)?.[1] ?? '', solution });
+    return solution;
+  }
   const isUnknown = /^E: (Unable to locate package|Package .* has no installation candidate)/m.test(text);
   return { without: 'solution', listsAge: ageOf(text), isUnknown, words: wordsOfApt(text) };
 }
 
 /**
- * @param text a line with the age of the lists, then the output of `apt-get -q -s install` in the
- * locale C
+ * @param text a line with the age of the lists and a stamp, then the output of `apt-get -q -s
+ * install` in the locale C
  */
 function parseSimulation(text: string): Simulation {
   const installs = [...text.matchAll(/^Inst (\S+) (?:\[(\S+)\] )?\((\S+) /gm)];

@@ -151,17 +151,15 @@ function obstacleOf(
     return harm && refused(`to install ${names}, apt would ${harm.what}`, harm.hint);
   }
   if (simulated.without === 'lists') return undefined;
-  // Old lists are fetched before the installation, which may find a solution then, or says why
-  // not.
-  if (simulated.isUnknown || simulated.words === '' || simulated.listsAge >= listsLast) return undefined;
+  // Lists of a day or more are fetched before the installation, which may find a solution then, or
+  // says why not.
+  if (simulated.isUnknown || simulated.words === '' || simulated.listsAge > 0) return undefined;
   return refused(
     `apt cannot install ${names}: ${simulated.words}`,
     `see apt-get -s install ${missing.join(' ')}`,
   );
 }
 
-/** Lists that are older are fetched again before an installation. Seconds. */
-const listsLast = 86_400;
 const unknownWithoutLists =
   'this host has no package lists, so what else apt would install is not known yet; the run fetches them first, and ends there if apt would remove or downgrade anything that is not named here';
 const unknownByTheseLists =
@@ -170,11 +168,12 @@ const unknownByTheseLists =
 function noteOn(simulated: Simulated): { readonly note?: string } {
   if ('without' in simulated)
     return { note: simulated.without === 'lists' ? unknownWithoutLists : unknownByTheseLists };
-  if (simulated.listsAge < listsLast) return {};
-  const days = Math.floor(simulated.listsAge / listsLast);
-  return {
-    note: `by package lists that are ${counted(days, 'day')} old; apt fetches them before it installs`,
-  };
+  const { listsAge } = simulated;
+  return listsAge === 0
+    ? {}
+    : {
+        note: `by package lists that are ${counted(listsAge, 'day')} old; apt fetches them before it installs`,
+      };
 }
 
 /** What the tool does not let apt do, and what the operator can do about it. */
