@@ -31,7 +31,9 @@ test('an answer without a block number is shown, with the number of attempts', a
   const host = answering('0x01');
   expect(await check.check(host)).toMatchObject(drift('eth_blockNumber gives no valid block number: "0x01"'));
   await expect(applyDrift(host, check)).rejects.toMatchObject({
-    message: 'eth_blockNumber gives no valid block number: "0x01" (asked 2 times, every 0 s)',
+    message: expect.stringMatching(
+      /^eth_blockNumber gives no valid block number: "0x01" \(asked 2 times in \d s\)$/,
+    ),
     hint: 'see docker logs json-rpc',
   });
 });
@@ -43,7 +45,7 @@ test('a chain that does not grow is reported with its newest block', async () =>
     undecided('block 16 is 100 s old, and whether it grows takes two checks'),
   );
   await expect(applyDrift(host, check)).rejects.toMatchObject({
-    message: 'the newest block is 16 and does not grow (asked 2 times, every 0 s)',
+    message: expect.stringMatching(/^the newest block is 16 and does not grow \(asked 2 times in \d s\)$/),
     hint: 'see docker logs json-rpc',
   });
 });

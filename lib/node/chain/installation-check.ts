@@ -12,6 +12,7 @@ import {
   type Work,
   warning,
 } from '../../engine/resource/resource.ts';
+import { counted } from '../../engine/text/counted.ts';
 import type { Variables } from '../variables/variables.ts';
 import { type Answer, blockAt, blockNumber, executesCall } from './chain.ts';
 import { askChainId } from './reachable.ts';
@@ -118,13 +119,16 @@ async function persistently<T>(
   { attempts, pause_seconds }: Attempts,
   ask: () => Promise<Answer<T>>,
 ): Promise<T> {
+  const started = performance.now();
   for (let asked = 1; ; asked += 1) {
     const answer = await ask();
     if (answer.ok) return answer.value;
     host.progress({ what: answer.error });
     if (asked >= attempts) {
       await ensureContainerRuns(host, container);
-      const what = `${answer.error} (asked ${attempts} times, every ${pause_seconds} s)`;
+      // An answer may take its whole patience each time.
+      const seconds = Math.round((performance.now() - started) / 1000);
+      const what = `${answer.error} (asked ${counted(attempts, 'time')} in ${seconds} s)`;
       throw new Failure(what, { hint: `see docker logs ${container}` });
     }
     await pause(host, pause_seconds);
