@@ -272,11 +272,12 @@ test('Ctrl-C while the facts of a change are looked at keeps it from being made'
   const slow: Resource = {
     ...touch(at('b')),
     async check(host) {
-      await host.$`if [ -e ${at('a')} ]; then sleep 2; fi`;
+      await host.$`if [ -e ${at('a')} ]; then touch ${at('looked at')}; sleep 2; fi`;
       return touch(at('b')).check(host);
     },
   };
-  setTimeout(() => controller.abort(), 1000);
+  const watch = setInterval(() => existsSync(at('looked at')) && controller.abort(), 20);
+  onTestFinished(() => clearInterval(watch));
   const { outcomes } = await runHere([touch(at('a')), slow], { interrupt: controller.signal });
   expect(outcomes).toEqual([`${at('a')} changed`]);
   expect(existsSync(at('b'))).toBe(false);
