@@ -7,8 +7,9 @@ same=$1
 shift
 lists=/var/lib/apt/lists
 [ "$(find $lists -maxdepth 1 -name '*_Packages*' -print -quit)" ] || exit 3
-# The time of the last change of each file: reading lists of Debian takes apt more than a second of a processor.
-stamp=$(find /etc/apt /var/lib/apt /var/lib/dpkg/status -printf '%p %C@\n' 2>/dev/null | cksum | tr ' ' -)
+# The time of the last change of each file, also behind links: reading lists of Debian takes apt more than a second of a processor. Dpkg
+# notes a change in `updates` first.
+stamp=$(find -L /etc/apt /var/lib/apt /var/lib/dpkg/status /var/lib/dpkg/updates -printf '%p %C@\n' 2>/dev/null | cksum | tr ' ' -)
 echo $((($(date +%s) - $(stat -c %Y $lists)) / 86400)) "$stamp"
 [ "$stamp" != "$same" ] || exit 4
 # As in the installation, but what apt refuses there is shown as well.

@@ -57,7 +57,8 @@ test('apt is asked again only where its settings, its lists or the packages have
   const asked = async () => (await host.$`cat ${log}`).lines().length;
   const verdict = await packages(one).check(host);
   expect(verdict).toMatchObject({ is: 'drift', differences: [{ what: one, was: 'not installed' }] });
-  for (const change of [`touch ${hook}`, 'touch /var/lib/apt/lists', `apt-mark hold ${two}`]) {
+  const changes = ['touch /var/lib/apt/lists', 'touch /var/lib/dpkg/updates', `apt-mark hold ${two}`];
+  for (const change of [`touch ${hook}`, ...changes]) {
     const before = await asked();
     expect(await packages(one).check(host)).toEqual(verdict);
     expect(await asked()).toBe(before);
