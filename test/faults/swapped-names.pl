@@ -1,6 +1,7 @@
 #!/usr/bin/perl
-# Another user of a host, who swaps names as fast as a program can, so that root follows one of them. Arguments: `names` in a folder of
-# that user, or the `folder` itself; the folder; a file and a folder of root's for links to lead to.
+# Another user of a host, who swaps names as fast as a program can, so that root follows one of them. Who never pauses refuses each change
+# at its first step: pauses of up to 24 ms let root come to any other step. Arguments: `names` in a folder of that user, or the `folder`
+# itself; the folder; a file and a folder of root's for links to lead to.
 use strict;
 use warnings;
 my ($how, $folder, @victims) = @ARGV;
@@ -9,6 +10,7 @@ $| = 1;
 print "started\n";
 for (my $turn = 0; getppid() != 1; $turn++) {
   my $victim = $victims[$turn % 2];
+  select undef, undef, undef, 0.004 * ($turn / 64 % 7) if $turn % 64 == 0;
   if ($how eq 'folder') {
     rename $folder, "$parent/moved" or next;
     symlink $victims[1], $folder;

@@ -132,7 +132,7 @@ describe('Names that another user swaps while root uses them', () => {
       const steps = await stepsIn(place, kind);
       const before = listing(place.victim);
       const end = await attack(how, place);
-      // On a busy machine the attacker is in the way nearly always: one change at least has to be made.
+      // By chance the attacker may be in the way of each change: one at least has to be made.
       const goesOn = (round: number) => round < rounds || (counts.made === 0 && round < 40 * rounds);
       for (let round = 0; goesOn(round); round += 1) {
         try {
