@@ -1,9 +1,8 @@
 import { inspect } from 'node:util';
 
-/** Longest first: one secret may begin as another. */
-let known: readonly string[] = [];
-/** How they begin, as startOf has it. Hardly any text has such a place. */
-let starts: ReadonlySet<number> = new Set();
+const known = new Set<string>();
+/** By how they begin, as startOf has it. Hardly any text has such a place. */
+const byStart = new Map<number, string[]>();
 const shown = '[secret]';
 
 /**
@@ -44,9 +43,13 @@ export class Secret {
 }
 
 function remember(value: string): void {
-  if (value.length < leastMasked || known.includes(value)) return;
-  known = [...new Set([...known, ...formsOf(value)])].sort((a, b) => b.length - a.length);
-  starts = new Set(known.map((each) => startOf(each, 0)));
+  if (value.length < leastMasked || known.has(value)) return;
+  for (const form of formsOf(value)) {
+    if (known.has(form)) continue;
+    known.add(form);
+    const start = startOf(form, 0);
+    byStart.set(start, [...(byStart.get(start) ?? []), form]);
+  }
 }
 
 /** A number for the characters from a place on, as many as each known value has. */
@@ -57,10 +60,12 @@ function startOf(text: string, place: number): number {
   return start;
 }
 
-/** Whether a known value may be in a text. A key has a hundred forms: no text is searched for each. */
-function mayHold(text: string): boolean {
-  for (let at = 0; at + leastMasked <= text.length; at += 1) if (starts.has(startOf(text, at))) return true;
-  return false;
+/** The known values in a text. A key has a hundred forms: no text is searched for each. */
+function heldIn(text: string): Set<string> {
+  const held = new Set<string>();
+  for (let at = 0; at + leastMasked <= text.length; at += 1)
+    for (const value of byStart.get(startOf(text, at)) ?? []) if (text.startsWith(value, at)) held.add(value);
+  return held;
 }
 
 /** Fewer characters are in many words. */
@@ -184,10 +189,9 @@ function base64Forms(bytes: Buffer): string[] {
 
 /** The text with every known secret in it masked. Every line of output passes through here. */
 export function redact(text: string): string {
-  if (!mayHold(text)) return text;
-  let clean = text;
-  for (const value of known) clean = clean.replaceAll(value, shown);
-  return clean;
+  // Longest first: one secret may begin as another.
+  const held = [...heldIn(text)].sort((a, b) => b.length - a.length);
+  return held.reduce((clean, value) => clean.replaceAll(value, shown), text);
 }
 
 /**
