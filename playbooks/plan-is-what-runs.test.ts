@@ -173,6 +173,11 @@ function bytesOf(step: Step): unknown {
   return { do: 'write', path, content, attributes };
 }
 
+// Otherwise each byte is compared by itself.
+expect.addEqualityTesters([
+  (one, other) => (Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : undefined),
+]);
+
 test('every role makes resources here', async () => {
   const empty: string[] = [];
   for (const name of roleNames) if ((await resourcesOf(name)).length === 0) empty.push(name);
