@@ -39,8 +39,9 @@ const loopDevices = ['--device-cgroup-rule', 'b 7:* rmw'];
  *
  * @param {readonly LabHost[]} wanted
  * @param {string} clientKey public key that may log in
+ * @param {string} [image] of the hosts
  */
-export async function createHosts(wanted, clientKey) {
+export async function createHosts(wanted, clientKey, image = imageOf('host')) {
   await removeContainers(wanted.map((host) => host.container));
   const plans = wanted.map((host) => ({
     host,
@@ -63,7 +64,7 @@ export async function createHosts(wanted, clientKey) {
         host.address,
       ];
       const options = [...place, ...labels, ...capabilities, ...confinement, ...machine, ...loopDevices];
-      await docker(['create', ...options, imageOf('host')]);
+      await docker(['create', ...options, image]);
       await putFiles(host.container, [
         { path: 'etc/ssh/ssh_host_ed25519_key', content: key.private, mode: 0o600 },
         { path: 'etc/ssh/ssh_host_ed25519_key.pub', content: `${key.public}\n`, mode: 0o644 },

@@ -15,7 +15,7 @@ import { newerGo } from './go.ts';
 const tools = join(import.meta.dirname, '../.lab/tools');
 /** The path of the server's program. */
 export const storageServer = join(tools, 'versitygw');
-const version = 'v1.8.0';
+const version = 'v1.2.0';
 
 /** Builds the server from its Go module, once. Needs root and the network. */
 export async function getStorageServer(): Promise<void> {

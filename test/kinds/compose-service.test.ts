@@ -3,8 +3,7 @@ import { write } from '../../lib/engine/host/step.ts';
 import { composeService, configHashLabel } from '../../lib/engine/resource/docker/compose-service.ts';
 import { applyDrift, makeSteps, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { converge } from './converge.ts';
-import { installDocker, postgresImage } from './install-docker.ts';
-import { scratchHost } from './scratch.ts';
+import { dockerHost, postgresImage } from './docker-host.ts';
 
 const directory = '/srv/kinds-compose';
 const container = 'kinds-looper';
@@ -18,9 +17,8 @@ const looper = composeService({
 
 let host: TestHost;
 beforeAll(async () => {
-  const scratch = await scratchHost();
+  const scratch = await dockerHost();
   host = scratch.host;
-  await installDocker(host, 'docker-compose');
   return scratch.remove;
 });
 

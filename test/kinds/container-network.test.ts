@@ -11,8 +11,7 @@ import { networksHaveTheirSubnets } from '../../lib/node/server/container-networ
 import type { Changes } from '../../lib/node/testing/lab-deployment.ts';
 import { contextOf } from '../../lib/node/testing/role-context.ts';
 import { converge } from './converge.ts';
-import { installDocker, postgresImage } from './install-docker.ts';
-import { scratchHost } from './scratch.ts';
+import { dockerHost, postgresImage } from './docker-host.ts';
 
 // A real Docker engine: what containers of an RPC server resolve and reach, and the network that
 // they are in.
@@ -21,9 +20,8 @@ let host: TestHost;
 let address: string;
 
 beforeAll(async () => {
-  const scratch = await scratchHost();
+  const scratch = await dockerHost();
   ({ host, address } = scratch);
-  await installDocker(host, 'docker-compose');
   return scratch.remove;
 });
 

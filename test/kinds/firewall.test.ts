@@ -8,8 +8,8 @@ import { packages } from '../../lib/engine/resource/system/packages.ts';
 import { applyDrift, type TestHost } from '../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../lib/node/server/product.ts';
 import { converge } from './converge.ts';
-import { installDocker, postgresImage } from './install-docker.ts';
-import { type ScratchHost, scratchHost } from './scratch.ts';
+import { dockerHost, postgresImage } from './docker-host.ts';
+import type { ScratchHost } from './scratch.ts';
 
 // With a real engine: its effect on the rules when it starts, when the host boots, and when
 // networks are added and removed. The effect of the rules on packets is in packet-filter.test.ts.
@@ -34,9 +34,8 @@ let scratch: ScratchHost;
 let host: TestHost;
 
 beforeAll(async () => {
-  scratch = await scratchHost();
+  scratch = await dockerHost();
   host = scratch.host;
-  await installDocker(host, 'curl');
   await host.run`docker network create rpc-node`;
   await run('database', '5432');
   await run('public', '8123');

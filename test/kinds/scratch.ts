@@ -1,5 +1,6 @@
 import { docker, labContainers } from '../../lab/docker.mjs';
 import { createHosts, removeContainers } from '../../lab/hosts.mjs';
+import { imageOf } from '../../lab/images.mjs';
 import { ensureClientKey, identityFile, knownHostsFile } from '../../lab/keys.mjs';
 import { withLock } from '../../lab/lock.mjs';
 import { waitForHost } from '../../lab/reach.mjs';
@@ -36,15 +37,17 @@ export interface ScratchHost {
 /**
  * A bare server for one test file to use up, reached by SSH. Starts the lab without its own hosts,
  * which other tests may stop.
+ *
+ * @param getImage gives the server's image; two processes never do so at once
  */
-export async function scratchHost(): Promise<ScratchHost> {
+export async function scratchHost(getImage = async () => imageOf('host')): Promise<ScratchHost> {
   await outsideOfHostsUp(quietly);
   const scratch = await withLock(quietly, async () => {
     const taken = ((await labContainers()) ?? []).map((container) => container.name);
     const place = places.find(({ container }) => !taken.includes(container));
     if (!place)
       throw new Error(`${taken.join(', ')} are left over from tests that were cut off: npm run lab:down`);
-    await createHosts([place], await ensureClientKey());
+    await createHosts([place], await ensureClientKey(), await getImage());
     return place;
   });
   await waitForHost(scratch);

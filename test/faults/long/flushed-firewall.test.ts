@@ -7,8 +7,8 @@ import { packages } from '../../../lib/engine/resource/system/packages.ts';
 import { applyDrift, type TestHost } from '../../../lib/engine/resource/testing/test-host.ts';
 import { product } from '../../../lib/node/server/product.ts';
 import { readFirewall } from '../../../lib/node/status/firewall.ts';
-import { installDocker, postgresImage } from '../../kinds/install-docker.ts';
-import { type ScratchHost, scratchHost } from '../../kinds/scratch.ts';
+import { dockerHost, postgresImage } from '../../kinds/docker-host.ts';
+import type { ScratchHost } from '../../kinds/scratch.ts';
 import { measured } from '../measured.ts';
 
 // A host with a real engine, a published database, and the other programs that load rules. A
@@ -34,9 +34,9 @@ let scratch: ScratchHost;
 let host: TestHost;
 
 beforeAll(async () => {
-  scratch = await scratchHost();
+  scratch = await dockerHost();
   host = scratch.host;
-  await installDocker(host, 'curl', 'nftables', 'iptables-persistent');
+  await applyDrift(host, packages('nftables', 'iptables-persistent'));
   await host.run`docker network create rpc-node`;
   await host.run`docker run -d --name database --restart unless-stopped --network rpc-node -e POSTGRES_PASSWORD=any -p 5432:5432 ${postgresImage}`;
   // What an operator saved before the first deploy.
