@@ -66,6 +66,8 @@ const parts = () => ['1/2', '2/2'].map((half) => vitest(nice(5), ['parts'], show
 await withLabForAWhile(async () => {
   const streams = [deployments(), alerts(), sessions(), others(), ...parts()];
   runs.push(...(await Promise.all(streams)).flat());
+  // The own tests of the lab's stand-ins.
+  if (inEveryForm) runs.push(await check('docker build --target tested lab/standins'));
 });
 const again = filesToRepeat();
 // On a lab of its own: the last deployment leaves one that no other begins with. The end of the lab
