@@ -109,7 +109,10 @@ async function traceOf(role: Role<Variables>, context: Context<Variables>): Prom
     notes.push(await applyDrift(host, resource).catch((error: Error) => error.message));
     return notes;
   });
-  return JSON.stringify(await Promise.all(traces)).replaceAll(/\.lab\/[\w-]+|\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/g, '');
+  return JSON.stringify(await Promise.all(traces)).replaceAll(
+    /\.lab\/[\w-]+|\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/g,
+    '',
+  );
 }
 
 /** What an operator asks for, which no deployment keeps. */
