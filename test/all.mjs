@@ -103,12 +103,10 @@ function filesToRepeat() {
 async function repeatAlone(files) {
   console.log(`Once more, alone: ${files.join(' ')}`);
   const projects = ['unit', 'programs', 'playbooks', 'alerts', 'gateways', 'sessions', 'parts', 'lab'];
-  const again = await vitest(ownVitest, projects, show, files);
-  // Nothing is known of a run that names no file.
-  if (again.failures.some(({ file }) => file === undefined)) return;
-  const failsAgain = new Set(again.failures.map(({ file }) => file));
+  // Vitest refuses files of projects with different numbers of workers in one run.
+  const again = await inTurn(files.map((file) => () => vitest(ownVitest, projects, show, [file])));
   // A file whose tests are skipped now has not passed.
-  const passes = new Set(again.files.filter((file) => !failsAgain.has(file)));
+  const passes = new Set(again.flatMap((run) => (run.failures.length === 0 ? run.files : [])));
   for (const counts of runs) {
     const passed = counts.failures.filter(({ file }) => file !== undefined && passes.has(file));
     for (const { text } of passed) console.log(`passed alone, after this:\n${text}`);
