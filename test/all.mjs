@@ -55,10 +55,9 @@ const deployments = () => vitest(ownVitest, ['lab'], show);
 const nice = (/** @type {number} */ by) => `nice -n ${by} ${ownVitest}`;
 const alerts = () => vitest(nice(10), ['alerts'], showAtEnd);
 const sessions = () => vitest(nice(10), ['sessions'], showAtEnd);
-// Gateways wait a lot. At the end, where few others run, the unit tests use both processors.
 const others = () =>
   inTurn(
-    [['gateways'], ['unit', 'programs', 'playbooks']].map(
+    [['unit', 'programs', 'playbooks'], ['gateways']].map(
       (projects) => () => vitest(nice(10), projects, showAtEnd),
     ),
   );
