@@ -48,11 +48,18 @@ export function refusal([command = '', ...words]: readonly string[]): Promise<st
   });
 }
 
-/** What is wrong with the command lines of a text: empty where all are accepted. */
+/** A command line without the names of a reader's own, which are accepted alike. */
+function shape(words: readonly string[]): string {
+  const named = /^(-i|--inventory|-l|--limit)$/;
+  return JSON.stringify(words.map((word, at) => (named.test(words[at - 1] ?? '') ? '*' : word)));
+}
+
+/**
+ * What is wrong with the command lines of a text: empty where all are accepted. Of those that differ
+ * only in an inventory or a limit, one is started.
+ */
 export async function refusalsIn(lines: readonly (readonly string[])[]): Promise<string[]> {
-  const unique = [...new Set(lines.map((words) => JSON.stringify(words)))].map(
-    (text) => JSON.parse(text) as string[],
-  );
+  const unique = [...new Map(lines.map((words) => [shape(words), words])).values()];
   const refused: string[] = [];
   while (unique.length > 0) {
     for (const why of await Promise.all(unique.splice(0, 4).map(refusal)))
