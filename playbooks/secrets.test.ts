@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sshKey } from '../lib/engine/secret/testing/keys.ts';
@@ -107,6 +108,14 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
+/** Waits until the terminal of a process's first child shows no more what is typed. */
+async function echoEnds(pid: number | undefined): Promise<void> {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ');
+  const terminal = readlinkSync(`/proc/${child}/fd/0`);
+  while (!/ -echo /.test(spawnSync('stty', ['-F', terminal, '-a'], { encoding: 'utf8' }).stdout))
+    await delay(50);
+}
+
 describe.skipIf(!has('script'))('on a terminal', () => {
   /**
    * Answers the prompts for a passphrase of a program that reads only from its terminal, one after
@@ -123,8 +132,8 @@ describe.skipIf(!has('script'))('on a terminal', () => {
       const answer = answers[given];
       if (answer === undefined || prompts.length <= given) return;
       given += 1;
-      // Between the prompt and the end of the echo.
-      setTimeout(() => child.stdin.write(answer), 500);
+      // The prompt comes before the end of the echo. What is typed in between would be shown.
+      void echoEnds(child.pid).then(() => child.stdin.write(answer));
     });
     const [status] = await once(child, 'close');
     return { status, stdout };

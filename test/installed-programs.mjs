@@ -25,7 +25,7 @@ const installedByTests = {
   '/bin/zsh': 'zsh',
   '/usr/bin/barman': 'barman',
   '/usr/bin/bsdtar': 'libarchive-tools',
-  '/usr/bin/chromium': 'chromium',
+  '/usr/bin/chromium-headless-shell': 'chromium-headless-shell',
   '/usr/bin/docker-registry': 'docker-registry',
   '/usr/bin/faketime': 'faketime',
   '/usr/bin/fish': 'fish',

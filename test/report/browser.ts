@@ -6,11 +6,11 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { onTestFinished } from 'vitest';
 import { installPackages } from '../../lab/engine.mjs';
 
-const program = '/usr/bin/chromium';
+const program = '/usr/bin/chromium-headless-shell';
 
 /** A real headless Chromium, Debian's own. Without a font it would draw no letter. */
 export async function startBrowser(): Promise<Browser> {
-  if (!existsSync(program)) await installPackages('chromium', 'fonts-dejavu-core');
+  if (!existsSync(program)) await installPackages('chromium-headless-shell', 'fonts-dejavu-core');
   return chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
 }
 

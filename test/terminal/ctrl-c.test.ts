@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { slowRuns } from './slow-run.ts';
+import { slowRuns, until } from './slow-run.ts';
 import { install, Terminal } from './tmux.ts';
 
 const { directory: folder, start: startSlow, made } = slowRuns();
@@ -56,6 +56,8 @@ test('the second Ctrl-C stops at once and shows what was interrupted, and the ne
   const first = startSlow();
   await made('one.started');
   first.child.kill('SIGINT');
+  await until(() => first.output().includes('press Ctrl-C again'), 'the first Ctrl-C is not noticed');
+  // Within this time of the first it is the same one, as the next test shows.
   await delay(400);
   first.child.kill('SIGINT');
   const { code, output } = await first.ended;
