@@ -1,13 +1,7 @@
 #!/usr/bin/env zx
 // A playbook on hosts that ask for a second factor: ASKED_HOSTS is their connection settings by name, as JSON.
 import { commandLine } from '../../lib/start/command-line.mjs';
-import '../typescript.mjs';
-
-const { main } = await import('../../lib/commands/playbook/command.ts');
-const { openSession } = await import('../../lib/engine/host/open-session.ts');
-const { ok, task } = await import('../../lib/engine/resource/resource.ts');
-const { role } = await import('../../lib/engine/resource/role.ts');
-const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
+import { main, ok, openSession, play, playbook, role, task } from './engine.mjs';
 
 const work = role('work', () => [task('it is there', { check: async () => ok, work: async () => {} })]);
 

@@ -1,15 +1,7 @@
 #!/usr/bin/env zx
 // A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
 import { commandLine } from '../../lib/start/command-line.mjs';
-import '../typescript.mjs';
-
-const { main } = await import('../../lib/commands/playbook/command.ts');
-const { thisMachine } = await import('../../lib/engine/inventory/testing/this-machine.ts');
-const { pause } = await import('../../lib/engine/resource/job/pause.ts');
-const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
-const { role } = await import('../../lib/engine/resource/role.ts');
-const { openSession } = await import('../../lib/engine/host/open-session.ts');
-const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
+import { drift, main, ok, openSession, pause, play, playbook, role, task, thisMachine } from './engine.mjs';
 
 const directory = process.env.SLOW_DIRECTORY ?? '';
 
