@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { exitCode } from '../../lib/engine/problem/problem.ts';
 import { freePort } from '../ssh/sshd.ts';
 import { installForLightHosts, type LightHost, type LightHostOptions, startLightHost } from './light-host.ts';
@@ -129,6 +129,8 @@ describe('Connection cut', () => {
     // Slow enough to be interrupted in the middle.
     host.slow('80mbit');
     const run = await runBesideAnother({ host, inventory }, async () => {
+      // The first command begins with such a process, too: the one before this file has made the folder.
+      await vi.waitFor(() => expect(host.run('ls /etc/light')).toContain('node'), 60_000);
       await host.untilRuns(/^cat$/);
       host.killSessions();
     });

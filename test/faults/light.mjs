@@ -4,18 +4,21 @@
 import { writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { commandLine } from '../../lib/start/command-line.mjs';
-import '../typescript.mjs';
-
-const { main } = await import('../../lib/commands/playbook/command.ts');
-const { loadInventory } = await import('../../lib/engine/inventory/load.ts');
-const { write } = await import('../../lib/engine/host/step.ts');
-const { directory } = await import('../../lib/engine/resource/file/directory.ts');
-const { file } = await import('../../lib/engine/resource/file/file.ts');
-const { line } = await import('../../lib/engine/resource/file/line.ts');
-const { drift, ok, task } = await import('../../lib/engine/resource/resource.ts');
-const { role } = await import('../../lib/engine/resource/role.ts');
-const { openSession } = await import('../../lib/engine/host/open-session.ts');
-const { play, playbook } = await import('../../lib/engine/run/playbook.ts');
+import {
+  directory,
+  drift,
+  file,
+  line,
+  loadInventory,
+  main,
+  ok,
+  openSession,
+  play,
+  playbook,
+  role,
+  task,
+  write,
+} from '../compiled-engine.mjs';
 
 const variables = z.strictObject({
   look_seconds: z.number().default(0),

@@ -1,7 +1,7 @@
 #!/usr/bin/env zx
 // A playbook on hosts that ask for a second factor: ASKED_HOSTS is their connection settings by name, as JSON.
 import { commandLine } from '../../lib/start/command-line.mjs';
-import { main, ok, openSession, play, playbook, role, task } from './engine.mjs';
+import { main, ok, openSession, play, playbook, role, task } from '../compiled-engine.mjs';
 
 const work = role('work', () => [task('it is there', { check: async () => ok, work: async () => {} })]);
 

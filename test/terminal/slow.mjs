@@ -1,7 +1,18 @@
 #!/usr/bin/env zx
 // A playbook on this machine that changes one directory, slowly: SLOW_DIRECTORY.
 import { commandLine } from '../../lib/start/command-line.mjs';
-import { drift, main, ok, openSession, pause, play, playbook, role, task, thisMachine } from './engine.mjs';
+import {
+  drift,
+  main,
+  ok,
+  openSession,
+  pause,
+  play,
+  playbook,
+  role,
+  task,
+  thisMachine,
+} from '../compiled-engine.mjs';
 
 const directory = process.env.SLOW_DIRECTORY ?? '';
 
