@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sshKey } from '../lib/engine/secret/testing/keys.ts';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
@@ -112,8 +111,8 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
 async function echoEnds(pid: number | undefined): Promise<void> {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ');
   const terminal = readlinkSync(`/proc/${child}/fd/0`);
-  while (!/ -echo /.test(spawnSync('stty', ['-F', terminal, '-a'], { encoding: 'utf8' }).stdout))
-    await delay(50);
+  const settings = () => spawnSync('stty', ['-F', terminal, '-a'], { encoding: 'utf8' }).stdout;
+  await vi.waitFor(() => expect(settings()).toMatch(/ -echo /), 60_000);
 }
 
 describe.skipIf(!has('script'))('on a terminal', () => {
