@@ -23,6 +23,9 @@ local idle_for = 61
 local pause = 0.05
 -- A host that was out comes back after so many good rounds, so that it does not go in and out.
 local good_rounds = 3
+-- So long HAProxy tries to connect (timeout connect, and a second before it tries again), and answers then. Cut before, a request gets
+-- no answer at all.
+local connecting_for = 3
 -- Between two calls that a host executes for us. One that fails is repeated each round; the prover may refuse one when it is busy.
 local call_pause, most_failures = 5, 3
 -- The node waits for its prover without an end.
@@ -249,8 +252,8 @@ local function is_for(host, heavy)
   return (rules.heavy_hosts[host.name] or false) == heavy
 end
 
--- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut, and the WebSockets of one with
--- another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
+-- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut when none is being made any more, and
+-- at once the WebSockets of one with another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
 local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1
@@ -264,6 +267,11 @@ local function enact(host)
   if host.in_turn and not in_turn and not host.drained then host.renewed = now() end
   host.in_turn = in_turn
   host.reason = host.drained and "drained: " .. host.drained or host.fault or (not host.serving and "was out, coming back") or nil
+  local is_dead = host.silent and host.dead and not host.serving
+  host.dead_since = is_dead and (host.dead_since or now()) or nil
+  if is_dead and now() - host.dead_since >= connecting_for then
+    for _, server in pairs(host.servers) do server:shut_sess() end
+  end
   if host.serving == was then return end
   if was == false then host.came_back = now() end
   -- HAProxy itself sends a client to the host that it had, if that is in the map.
@@ -277,7 +285,7 @@ local function enact(host)
       server:set_ready()
     else
       server:set_maint()
-      if (host.silent and host.dead) or (host.fault and name == "rpc_websocket") then server:shut_sess() end
+      if host.fault and not is_dead and name == "rpc_websocket" then server:shut_sess() end
     end
   end
   local what = host.serving and "serves" or "is out: " .. host.reason

@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -200,6 +202,32 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
       const areBack = async () => (await Promise.all(hosts.map(({ name }) => isIn(name)))).every((is) => is);
       await until(areBack, 'all serve', 60);
     }
+  });
+
+  test('requests that are being sent to a host as it is cut off are answered', async () => {
+    await start({ heavy: ['debug_*'] }, { 'rpc-3': { address: '127.0.7.3', vars: { methods: 'heavy' } } });
+    const place = { host: '127.0.7.3', port: rpcPorts.http };
+    await hosts[2]?.kill();
+    // When two connections wait, the kernel drops the packets of a third one.
+    const script = `net.createServer().listen(${JSON.stringify({ ...place, backlog: 1 })}, () => process.kill(process.pid, 'SIGSTOP'))`;
+    const stopped = spawn(process.execPath, ['-e', script]);
+    onTestFinished(async () => {
+      stopped.kill('SIGKILL');
+      await once(stopped, 'exit');
+    });
+    const waits = async () => {
+      const socket = connect(place);
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+    };
+    for (const which of ['first', 'second']) await until(async () => waits().then(() => true), which);
+    const answers: Promise<number>[] = [];
+    const isOut = async () => {
+      answers.push(ask(call('debug_x')).then(({ status }) => status));
+      return (await gateway.fleet()).hosts.some(({ heavy, serves }) => heavy && !serves);
+    };
+    await until(isOut, 'rpc-3 is out', 60);
+    expect([...new Set(await Promise.all(answers))]).toEqual([503]);
   });
 
   test('the program on the gateway cuts what a drained host for heavy methods still has', async () => {
