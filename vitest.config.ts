@@ -148,13 +148,14 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { name: 'programs', include: programs, testTimeout: 120_000 } },
+      { test: { name: 'programs', include: programs, isolate: false, testTimeout: 120_000 } },
       // The playbooks as users start them, and checks of texts that are the same on every Node:
       // too slow for the inner loop.
       {
         test: {
           name: 'playbooks',
           include: ['{playbooks,test/shell,test/words}/**/*.test.ts', rules],
+          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -5,11 +5,13 @@ import { installMissing } from './install-missing.ts';
 const debians = '/usr/lib/go-1.19/bin/go';
 
 /**
- * Debian 12's Go. Needs root.
- *
- * @returns the path of the program
+ * How tests build a program: to make its code fast would take a third of the time. All are built by
+ * the same Go with these words, so its own packages are compiled once.
  */
-export function debiansGo(): string {
+export const quickly = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w'];
+
+/** Debian 12's Go. Needs root. */
+function debiansGo(): string {
   installMissing([
     [debians, 'golang-1.19-go'],
     ['/etc/ssl/certs/ca-certificates.crt', 'ca-certificates'],

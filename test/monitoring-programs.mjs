@@ -37,11 +37,12 @@ export async function getMonitoringPrograms() {
   const files = Object.values(wanted).flat();
   if (files.every((file) => existsSync(programAt(basename(file))))) return;
   const quiet = $({ quiet: true });
+  const debs = Object.keys(wanted);
   const folder = (await quiet`mktemp -d`).stdout.trim();
   try {
     await quiet({
       cwd: folder,
-    })`apt-get -q update && chmod 755 . && apt-get -q download ${Object.keys(wanted)}`;
+    })`chmod 755 . && (apt-get -q download ${debs} || (apt-get -q update && apt-get -q download ${debs}))`;
     await quiet({ cwd: folder })`for package in *.deb; do dpkg-deb -x "$package" .; done`;
     for (const file of files) await quiet`install -D ${join(folder, file)} ${programAt(basename(file))}`;
   } finally {

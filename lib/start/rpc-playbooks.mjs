@@ -8,6 +8,8 @@ import { commandGroups } from './commands.mjs';
 import { badInput, end } from './end.mjs';
 import { checkImports, notTrusted } from './own-imports.mjs';
 
+/** @typedef {typeof import('../commands/playbook/main.ts')} Main */
+
 // Messages name the command that was typed.
 process.env.RPC_PLAYBOOKS_PROGRAM = 'rpc-playbooks';
 const playbooks = new URL('../../playbooks/', import.meta.url);
@@ -53,7 +55,7 @@ if (script !== undefined) {
   console.log(overview());
   process.exitCode = verb === '' ? badInput : 0;
 } else {
-  /** @type {typeof import('../commands/playbook/main.ts')} */
+  /** @type {Main} */
   const { didYouMean } = await (await import('./program.mjs')).program('lib/commands/playbook/main.ts');
   console.error(
     `there is no command ${chosen}\n  ${didYouMean(chosen, [...scripts.keys()])}\n\n${overview()}`,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { get, until } from '../gateway/gateway.ts';
-import { debiansGo } from '../go.ts';
+import { newerGo, quickly } from '../go.ts';
 import { installMissing } from '../install-missing.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -35,7 +35,6 @@ let asking: Promise<void> | undefined;
 
 /** Builds the stand-in with its server alone, from the libraries of Debian's packages. */
 async function build(): Promise<string> {
-  const go = debiansGo();
   installMissing(
     ['lib/pq', 'gorilla/websocket', 'BurntSushi/toml'].map((name) => [
       `/usr/share/gocode/src/github.com/${name}`,
@@ -48,10 +47,16 @@ async function build(): Promise<string> {
   await cp(join(import.meta.dirname, 'json-rpc/serve_test.go'), join(source, 'serve_test.go'));
   const libraries = ['lib/pq@v1.10.7', 'lib/pq@v1.10.7/oid', 'lib/pq@v1.10.7/scram'];
   const others = ['BurntSushi/toml@v1.2.0', 'BurntSushi/toml@v1.2.0/internal', 'gorilla/websocket@v1.5.0'];
-  const words = [...others, ...libraries].map((name) => `github.com/${name}`);
-  execFileSync('sh', [join(standins, 'vendor.sh'), ...words], { cwd: source });
-  const env = { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=vendor -buildvcs=false' };
-  execFileSync(go, ['test', '-vet=off', '-c', '-o', 'serve', '.'], { cwd: source, env, stdio: 'pipe' });
+  const modules = [...others, ...libraries].map((name) => `github.com/${name}`);
+  execFileSync('sh', [join(standins, 'vendor.sh'), ...modules], { cwd: source });
+  const env = {
+    ...process.env,
+    CGO_ENABLED: '0',
+    GOFLAGS: '-mod=vendor -buildvcs=false',
+    GOTOOLCHAIN: 'local',
+  };
+  const words = ['test', '-vet=off', '-c', ...quickly, '-o', 'serve', '.'];
+  execFileSync(newerGo(), words, { cwd: source, env, stdio: 'pipe' });
   return join(source, 'serve');
 }
 

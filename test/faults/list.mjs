@@ -18,6 +18,6 @@ export async function listFaultTests() {
     cwd: projectRoot,
     env,
     quiet: true,
-  })`npx vitest list --no-isolate ${projects} ${places} --json`;
+  })`node node_modules/vitest/vitest.mjs list --no-isolate ${projects} ${places} --json`;
   return faultTests(JSON.parse(listed.stdout));
 }

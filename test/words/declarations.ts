@@ -1,4 +1,4 @@
-import ts from 'typescript';
+import ts from '@typescript/typescript6';
 
 /** A function-like declaration: it has parameters and returns a value. */
 export type Made =

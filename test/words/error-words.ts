@@ -1,4 +1,4 @@
-import ts from 'typescript';
+import ts from '@typescript/typescript6';
 import { type Declared, declarations, type Made } from './declarations.ts';
 
 /**
