@@ -7,7 +7,8 @@ import { newerGo, quickly } from '../go.ts';
 const folder = join(projectRoot, 'test/protocol/client');
 
 /**
- * Builds the client of real libraries (test/protocol/client) from the Go modules of go.sum. Needs root, and the network when it runs for the first time.
+ * Builds the client of real libraries (test/protocol/client) from the Go modules of go.sum. Needs
+ * root, and the network when it runs for the first time.
  *
  * @returns the path of the program; undefined where Go's module proxy cannot be reached
  */
