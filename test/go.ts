@@ -9,6 +9,8 @@ const debians = '/usr/lib/go-1.19/bin/go';
  * the same Go with these words, so its own packages are compiled once.
  */
 export const quickly = ['-gcflags=all=-N -l -dwarf=false', '-ldflags=-s -w'];
+/** The environment that goes with them. */
+export const goEnvironment = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local' };
 
 /** Debian 12's Go. Needs root. */
 function debiansGo(): string {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Secret } from '../lib/engine/secret/secret.ts';
 import type { Storage } from '../lib/node/variables/s3.ts';
-import { newerGo, quickly } from './go.ts';
+import { goEnvironment, newerGo, quickly } from './go.ts';
 
 // Versity's S3 gateway: a server that is used in production. It checks signatures, their time and
 // region, and the SHA-256 of what is sent. Files of its folder are objects.
@@ -23,7 +23,7 @@ export async function getStorageServer(): Promise<void> {
   mkdirSync(tools, { recursive: true });
   const source = `github.com/versity/versitygw/cmd/versitygw@${version}`;
   await promisify(execFile)(newerGo(), ['install', ...quickly, source], {
-    env: { ...process.env, CGO_ENABLED: '0', GOBIN: tools, GOTOOLCHAIN: 'local' },
+    env: { ...process.env, ...goEnvironment, GOBIN: tools },
   });
 }
 

@@ -252,8 +252,8 @@ local function is_for(host, heavy)
   return (rules.heavy_hosts[host.name] or false) == heavy
 end
 
--- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut when none is being made any more, and
--- at once the WebSockets of one with another fault: its requests by HTTP end by themselves. Connections of a drained host go on until they end.
+-- The servers of HAProxy follow the judgement. All connections of a host that accepts none are cut when none is being made any more. Those
+-- of one with another fault end by themselves, but its WebSockets are cut. Connections of a drained host go on until they end.
 local function enact(host)
   local was = host.serving
   host.good = host.fault and 0 or (host.good or good_rounds - 1) + 1

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadDeployment } from '../../lib/node/inventory/inventory.ts';
 import { labDeployment } from '../../lib/node/testing/lab-deployment.ts';
 import { get, until } from '../gateway/gateway.ts';
-import { newerGo, quickly } from '../go.ts';
+import { goEnvironment, newerGo, quickly } from '../go.ts';
 import { installMissing } from '../install-missing.ts';
 import { prometheus } from '../monitoring-programs.mjs';
 import { type Postgres, startPostgres } from '../postgres.ts';
@@ -49,12 +49,7 @@ async function build(): Promise<string> {
   const others = ['BurntSushi/toml@v1.2.0', 'BurntSushi/toml@v1.2.0/internal', 'gorilla/websocket@v1.5.0'];
   const modules = [...others, ...libraries].map((name) => `github.com/${name}`);
   execFileSync('sh', [join(standins, 'vendor.sh'), ...modules], { cwd: source });
-  const env = {
-    ...process.env,
-    CGO_ENABLED: '0',
-    GOFLAGS: '-mod=vendor -buildvcs=false',
-    GOTOOLCHAIN: 'local',
-  };
+  const env = { ...process.env, ...goEnvironment, GOFLAGS: '-mod=vendor -buildvcs=false' };
   // As the node's Makefile does: the linker refuses its memsize otherwise.
   const linked = '-ldflags=-s -w -checklinkname=0';
   const words = ['test', '-vet=off', '-c', ...quickly, linked, '-o', 'serve', '.'];

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectRoot } from '../../lab/layout.mjs';
-import { newerGo, quickly } from '../go.ts';
+import { goEnvironment, newerGo, quickly } from '../go.ts';
 
 const folder = join(projectRoot, 'test/protocol/client');
 
@@ -15,12 +15,7 @@ const folder = join(projectRoot, 'test/protocol/client');
 export function buildClient(): string | undefined {
   const built = join(projectRoot, '.lab/protocol/client');
   mkdirSync(join(projectRoot, '.lab/protocol'), { recursive: true });
-  const env = {
-    ...process.env,
-    CGO_ENABLED: '0',
-    GOFLAGS: '-mod=readonly -buildvcs=false',
-    GOTOOLCHAIN: 'local',
-  };
+  const env = { ...process.env, ...goEnvironment, GOFLAGS: '-mod=readonly -buildvcs=false' };
   try {
     execFileSync(newerGo(), ['build', ...quickly, '-o', built, '.'], { cwd: folder, env, stdio: 'pipe' });
   } catch (error) {

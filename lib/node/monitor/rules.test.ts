@@ -548,8 +548,7 @@ const samplesOf = (firing: readonly string[]) =>
 test.skipIf(!existsSync(promtool))(
   'each rule fires for its fault, alone, and clears, and none fires without a fault',
   () => {
-    const tests = cases.map(([alert, series, times]) => {
-      const [before, during, after] = times ?? [9, 29, 48];
+    const testOf = ([alert, series, [before, during, after] = [9, 29, 48]]: (typeof cases)[number]) => {
       // The comment names the case in promtool's output.
       const firing = { expr: `count by (alertname) (ALERTS{alertstate="firing"}) # ${alert}` };
       return {
@@ -565,7 +564,7 @@ test.skipIf(!existsSync(promtool))(
           { ...firing, eval_time: `${after}m`, exp_samples: [] },
         ],
       };
-    });
+    };
     const quiet = silent.map(([what, series, times]) => ({
       interval: '15s',
       input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
@@ -585,17 +584,18 @@ test.skipIf(!existsSync(promtool))(
       })),
     };
     const folder = temporaryDirectory();
-    // Most wait long before they look: half as many evaluations show the same in half of the time.
-    const isLong = (at: number) => cases[at]?.[2] === undefined;
-    const files = [
-      { interval: '2m', of: tests.filter((_, at) => isLong(at)) },
-      { interval: '1m', of: [...tests.filter((_, at) => !isLong(at)), ...quiet, staged] },
-    ].map(({ interval, of }) => {
+    const hasOwnTimes = ([, , times]: (typeof cases)[number]) => times !== undefined;
+    const write = (interval: string, tests: readonly object[]) => {
       const file = join(folder, `${interval}.json`);
-      const content = { rule_files: [rulesPath], evaluation_interval: interval, tests: of };
+      const content = { rule_files: [rulesPath], evaluation_interval: interval, tests };
       writeFileSync(file, JSON.stringify(content));
       return file;
-    });
+    };
+    const files = [
+      // These wait long before they look: half as many evaluations show the same in half of the time.
+      write('2m', cases.filter((each) => !hasOwnTimes(each)).map(testOf)),
+      write('1m', [...cases.filter(hasOwnTimes).map(testOf), ...quiet, staged]),
+    ];
     const { stdout, stderr } = spawnSync(promtool, ['test', 'rules', ...files], {
       // To collect its garbage so often takes a third of the time.
       env: { ...process.env, GOGC: '400' },
