@@ -294,7 +294,7 @@ const mostRounds = inEveryForm ? Number.POSITIVE_INFINITY : 2;
 async function acceptedRounds(): Promise<Change[][]> {
   const rounds: Change[][] = [];
   for (const { path: at, text } of [...texts(full), ...added.flat()]) {
-    const forms = formsOf(payloads, 5).flatMap((payload) => [
+    const forms = formsOf(payloads, 3).flatMap((payload) => [
       payload,
       /^http/.test(text) ? `${text}/${payload}` : `${text}${payload}`,
     ]);
