@@ -380,4 +380,35 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     expect(run.stderr).toContain(said());
     expect(run).toMatchObject({ status: 3, stdout: '' });
   });
+
+  test.each<[what: string, text: string, said: (file: string) => string, code: number]>([
+    [
+      'a fault in the syntax',
+      'const hosts = {\n',
+      (file) => `${file}:2:1: Expected identifier but found end of file\n`,
+      3,
+    ],
+    [
+      'an import that its module does not have',
+      "import { nothing } from 'rpc-playbooks';\n",
+      (file) =>
+        `${file}:1: The requested module 'rpc-playbooks' does not provide an export named 'nothing'\n  --verbose shows all of it\n`,
+      3,
+    ],
+    [
+      'code that fails',
+      '\nconst hosts = undefined;\nhosts.all();\n',
+      (file) =>
+        `${file}:3:7: Cannot read properties of undefined (reading 'all')\n  --verbose shows all of it\n`,
+      1,
+    ],
+  ])('%s in a playbook of their own is named with its place, without a stack', (_, text, said, code) => {
+    const own = join(fleet, 'playbooks/wrong.mjs');
+    writeFileSync(own, text);
+    const run = program(fleet, 'wrong', '--list-tasks', '-i', 'one');
+    const verbose = program(fleet, 'wrong', '--list-tasks', '-i', 'one', '--verbose');
+    rmSync(own);
+    expect(run).toMatchObject({ status: code, stdout: '', stderr: said(own) });
+    expect(verbose).toMatchObject({ status: code, stderr: expect.stringMatching(/\n {4}at /) });
+  });
 });

@@ -48,9 +48,10 @@ if (verb.startsWith('-') && !asksForHelp) {
 }
 if (script !== undefined) {
   process.argv = [process.execPath, script, ...commandLine];
+  const isOwn = !script.startsWith(fileURLToPath(playbooks));
   // Before a playbook of the project folder, and not for ours: they start faster without.
-  if (!script.startsWith(fileURLToPath(playbooks))) checkImports();
-  await import(pathToFileURL(script).href).catch(refuse);
+  if (isOwn) checkImports();
+  await import(pathToFileURL(script).href).catch((error) => refuse(error, isOwn ? script : undefined));
 } else if (asksForHelp && chosen === verb) {
   console.log(overview());
   process.exitCode = verb === '' ? badInput : 0;
@@ -87,10 +88,21 @@ function namesIn(files) {
 }
 
 /**
- * @param {Error & { code?: string }} error
+ * @param {unknown} thrown
+ * @param {string | undefined} own the team's own playbook that it is of
  */
-function refuse(error) {
+async function refuse(thrown, own) {
+  const error = /** @type {Error & { code?: string }} */ (
+    thrown instanceof Error ? thrown : new Error(String(thrown))
+  );
   if (error.code === notTrusted) end(error.message);
-  if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-  end(`${error.message}\n  a playbook of your own uses the packages of its folder: npm install`);
+  if (error.code === 'ERR_MODULE_NOT_FOUND')
+    end(`${error.message}\n  a playbook of your own uses the packages of its folder: npm install`);
+  if (own === undefined) throw thrown;
+  const { playbookError } = await import('./playbook-error.mjs');
+  const words = commandLine.includes('--verbose') ? error.stack : await playbookError(own, error);
+  // Node has run nothing of it then.
+  if (error instanceof SyntaxError) end(words ?? error.message);
+  console.error(words);
+  process.exit(1);
 }

@@ -176,6 +176,14 @@ describe.skipIf(![prometheus, nodeExporter].every((path) => existsSync(path)))('
     await only();
   });
 
+  test('nobody ever judged the backups', async () => {
+    judges = false;
+    await rm(join(folder, 'textfiles/rpc_node_backup.prom'));
+    await only('BackupFailing');
+    judges = true;
+    await only();
+  });
+
   // Last: nothing is sent after it.
   test('the storage of the copy is away', async () => {
     await getStorageServer();

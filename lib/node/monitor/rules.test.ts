@@ -337,6 +337,14 @@ const cases: readonly (readonly [
     [9, 35, 65],
   ],
   [
+    'BackupFailing',
+    {
+      [`up{job="host",${onBackup}}`]: '1x280',
+      [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]:
+        '0+15x40 stale _x79 1800+15x160',
+    },
+  ],
+  [
     'BackupOld',
     {
       [`rpc_node_backup_newest_seconds{${onBackup}}`]: '0+15x40 600+0x80 1800+15x160',

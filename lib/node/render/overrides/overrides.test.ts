@@ -265,6 +265,12 @@ test.each<[string, OverrideName, unknown, string | RegExp, Changes?]>([
     'node_config.Pool.AccountQueue must not be negative',
   ],
   [
+    'no request for a client',
+    'node_config',
+    { RPC: { MaxRequestsPerIPAndSecond: 0 } },
+    'node_config.RPC.MaxRequestsPerIPAndSecond must be at least 1\n  with 0, json-rpc refuses what its clients ask',
+  ],
+  [
     'a number that becomes 0',
     'node_config',
     { State: { Batch: { Constraints: { MaxSteps: 4294967296 } } } },

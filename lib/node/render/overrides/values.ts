@@ -85,9 +85,13 @@ export function isPort(key: string): boolean {
 
 export const mostPort = 65_535;
 
+/** With 0, json-rpc refuses what its clients ask: a deploy waits for it in vain. */
+const requestsOfClient = 'RPC.MaxRequestsPerIPAndSecond';
+
 /** The smallest and largest number for a key. */
 export function limitsOf(key: string): { readonly minimum: number; readonly maximum?: number } {
   if (isPort(key)) return { minimum: 1, maximum: mostPort };
+  if (key === requestsOfClient) return { minimum: 1 };
   return in32Bits.test(key) ? { minimum: 0, maximum: 0xffff_ffff } : { minimum: 0 };
 }
 
@@ -154,7 +158,10 @@ function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefine
     const { minimum, maximum = Number.POSITIVE_INFINITY } = limitsOf(key);
     if (minimum <= value && value <= maximum) return undefined;
     if (value < 0) return { what: 'must not be negative' };
-    return { what: isPort(key) ? `must be a port, 1 to ${mostPort}` : `must be at most ${maximum}` };
+    if (isPort(key)) return { what: `must be a port, 1 to ${mostPort}` };
+    return value < minimum
+      ? { what: `must be at least ${minimum}`, hint: 'with 0, json-rpc refuses what its clients ask' }
+      : { what: `must be at most ${maximum}` };
   }
   const allowed = choices[key];
   if (allowed && !allowed.includes(String(value))) return { what: `must be one of ${allowed.join(', ')}` };
