@@ -189,9 +189,9 @@ export default defineConfig({
       // Parts on this machine alone, at ports of their own: Prometheus; HAProxy; sshd, a browser and a
       // terminal. They may run beside all others.
       ...[
-        { name: 'alerts', files: 'test/{alerts,gateway/layer1}/**' },
+        { name: 'alerts', files: 'test/alerts/**' },
         { name: 'gateways', files: 'test/{gateway,protocol}' },
-        { name: 'sessions', files: 'test/{report,ssh,terminal}/**' },
+        { name: 'sessions', files: 'test/{gateway/layer1,report,ssh,terminal}/**' },
       ].map(({ name, files }) => ({
         test: {
           name,

@@ -45,17 +45,9 @@ const onOthers = otherVersions.map((version) => async () => {
 const checks = ['node node_modules/typescript/bin/tsc -p .', 'biome check', 'knip', 'knip --production'].map(
   (command) => () => check(command),
 );
-// The tests wait a lot, and packages of the distribution more: the checks run beside them, one after
-// another.
-const prepared = installPrograms();
-const built = prepared.then(buildPrograms);
-/** @type {Counts[]} */
-const runs = (await Promise.all([prepared.then(() => inTurn(onOthers)), inTurn(checks)])).flat();
-await built;
-// The deployments wait a lot, too.
+// What takes longest is a chain of deployments, which build images first: it begins first.
 const deployments = () => vitest(ownVitest, ['lab'], show);
-// What takes longest is a chain of deployments, which build images first. To the kernel all
-// containers together are as one process: others leave them the processors.
+// To the kernel all containers together are as one process: others leave them the processors.
 const nice = (/** @type {number} */ by) => `nice -n ${by} ${ownVitest}`;
 const alerts = () => vitest(nice(10), ['alerts'], showAtEnd);
 const sessions = () => vitest(nice(10), ['sessions'], showAtEnd);
@@ -67,8 +59,17 @@ const others = () =>
   );
 // Each half of their files has servers of its own.
 const parts = () => ['1/2', '2/2'].map((half) => vitest(nice(5), ['parts'], showAtEnd, [`--shard=${half}`]));
+/** @type {Counts[]} */
+const runs = [];
 await withLabForAWhile(async () => {
-  const streams = [deployments(), alerts(), sessions(), others(), ...parts()];
+  // Packages of the distribution make the processors wait: the checks run beside them, one after
+  // another.
+  const checking = inTurn(checks);
+  await installPrograms();
+  const chain = deployments();
+  const [engine, checked] = await Promise.all([inTurn(onOthers), checking, buildPrograms()]);
+  runs.push(...engine, ...checked);
+  const streams = [chain, alerts(), sessions(), others(), ...parts()];
   runs.push(...(await Promise.all(streams)).flat());
   // The own tests of the lab's stand-ins.
   if (inEveryForm) runs.push(await check('docker build --target tested lab/standins'));
