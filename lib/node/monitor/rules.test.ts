@@ -340,6 +340,7 @@ const cases: readonly (readonly [
     'BackupFailing',
     {
       [`up{job="host",${onBackup}}`]: '1x280',
+      [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node.prom"}`]: '0+15x280',
       [`node_textfile_mtime_seconds{${onBackup},file="/t/rpc_node_backup.prom"}`]:
         '0+15x40 stale _x79 1800+15x160',
     },
