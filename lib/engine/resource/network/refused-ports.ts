@@ -1,10 +1,5 @@
 import type { PortGroup } from './packet-filter-rules.ts';
-
-interface Packet {
-  /** As iptables names it, or its number. */
-  readonly protocol: string;
-  readonly port?: number;
-}
+import { isSameProtocol, type Packet, refusedOf } from './packets.ts';
 
 /** A comment or a prefix of a log, which may contain anything. */
 const quoted = /"(?:\\.|[^"\\])*"/g;
@@ -27,25 +22,18 @@ export function refusedPorts(
     [...listing.matchAll(new RegExp(`^-A ${chain} (.*)$`, 'gm'))].map(([, rule = '']) =>
       rule.replace(quoted, '""'),
     );
-  const letsIn = (chain: string, packet: Packet): boolean =>
-    rulesOf(chain).some((rule) => {
+  // A chain that was looked at decides the same again.
+  const letsIn = (chain: string, packet: Packet, seen = new Set<string>()): boolean =>
+    !seen.has(chain) &&
+    rulesOf(seen.add(chain) && chain).some((rule) => {
       const target = /(?:^| )-[jg] (\S+)/.exec(rule)?.[1] ?? '';
       if (target.startsWith(prefix) || !mayConcern(rule, packet)) return false;
-      return target === 'ACCEPT' || (target !== chain && letsIn(target, packet));
+      return target === 'ACCEPT' || letsIn(target, packet, seen);
     });
   const refusesRest =
     /^-P INPUT DROP$/m.test(listing) ||
     rulesOf('INPUT').some((rule) => /^(-p tcp (-m tcp )?)?-j (DROP|REJECT)\b/.test(rule));
-  if (!refusesRest) return [];
-  const refused = (packet: Packet) => !letsIn('INPUT', packet);
-  return groups.flatMap(({ ports, protocols = [] }) => [
-    ...ports
-      .filter(({ protocol, published }) => refused({ protocol, port: Number.parseInt(published, 10) }))
-      .map(({ protocol, published }) => `${published}/${protocol}`),
-    ...protocols
-      .filter((number) => refused({ protocol: String(number) }))
-      .map((number) => `protocol ${number}`),
-  ]);
+  return refusesRest ? refusedOf(groups, (packet) => letsIn('INPUT', packet)) : [];
 }
 
 /** Whether a rule may be for the first packet of a connection from another host. */
@@ -57,7 +45,7 @@ function mayConcern(rule: string, { protocol, port }: Packet): boolean {
       case '-i':
         return value !== 'lo';
       case '-p':
-        return numberOf(value) === numberOf(protocol);
+        return isSameProtocol(value, protocol);
       case '-d':
         // Of VRRP.
         return !/^2(2[4-9]|3\d)\./.test(value) || protocol === '112';
@@ -74,9 +62,6 @@ function mayConcern(rule: string, { protocol, port }: Packet): boolean {
     }
   });
 }
-
-const numbers: Readonly<Record<string, string>> = { tcp: '6', udp: '17', icmp: '1', vrrp: '112' };
-const numberOf = (protocol: string) => numbers[protocol] ?? protocol;
 
 /**
  * @param range such as `443` or `8000:8010`
