@@ -38,7 +38,7 @@ async function moveBack(): Promise<void> {
      systemctl stop docker.socket docker.service
      engine_containers stop
      awk '$2 ~ "^(/srv)?/data/docker/" { print $2 }' /proc/self/mounts | sort -r | xargs -r umount
-     rm -rf /data/docker /srv/data/docker /var/lib/rpc-node/docker-root
+     rm -rf /data/docker /srv/data/docker /var/lib/rpc-node/docker-root /etc/rpc-node/data-disks
      if [ -e /etc/docker/daemon.json.first ]; then cp /etc/docker/daemon.json.first /etc/docker/daemon.json; fi
      systemctl reset-failed docker.service docker.socket
      systemctl start docker.service
