@@ -110,7 +110,7 @@ const givenTo: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** The roles that have nothing without encryption between hosts. */
 const onlyEncrypted = ['certificate-authority', 'encryption'];
-const authority = { certificate: 'own', trusted: 'own and former', key: new Secret('authority') };
+const authority = { certificate: 'own', trusted: 'own and former', key: new Secret('authority.Pw~1') };
 
 const roleNames = readdirSync(new URL('../roles', import.meta.url))
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))

@@ -241,7 +241,7 @@ describe('A copy of backups on its way to a storage goes wrong', () => {
     ],
     [
       'another secret key',
-      () => server.storage({ secret_key: new Secret('another') }),
+      () => server.storage({ secret_key: new Secret('other.Key~1') }),
       /the secret key is not that of the access key: correct backup\.s3\.secret_key/,
     ],
     [

@@ -348,7 +348,7 @@ describe('A physical snapshot: a storage of pieces goes wrong', () => {
     [
       'another secret key',
       nothing,
-      { secret_key: new Secret('another') },
+      { secret_key: new Secret('other.Key~1') },
       /the secret key is not that of the access key: correct snapshot\.s3\.secret_key/,
     ],
     [

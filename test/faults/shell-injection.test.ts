@@ -285,7 +285,7 @@ type Change = readonly [Path, string];
 /** How many ways of an injection each field takes: a second one doubles the time. */
 const formsOfField = inEveryForm ? 2 : 1;
 /** The first round has most fields. */
-const mostRounds = inEveryForm ? Number.POSITIVE_INFINITY : 2;
+const mostRounds = inEveryForm ? Number.POSITIVE_INFINITY : 1;
 
 /**
  * Rounds of the same inventory with injected text in as many fields as possible, each field in

@@ -122,7 +122,7 @@ describe('A storage refuses a snapshot before anything is stopped', () => {
     ],
     [
       'another secret key',
-      () => server.storage({ secret_key: new Secret('another') }),
+      () => server.storage({ secret_key: new Secret('other.Key~1') }),
       'the secret key is not that of the access key: correct snapshot.s3.secret_key (HTTP 403, SignatureDoesNotMatch)',
     ],
     [

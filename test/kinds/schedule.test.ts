@@ -47,8 +47,9 @@ test('a command in a sandbox writes what it may, and nothing else', async () => 
     host,
     schedule(`${name}-sandbox`, { every: 1, command, description: 'a test', writes: [kept] }),
   );
-  await host.sleep(3);
   await host.run`systemctl stop ${`${name}-sandbox.timer`}`;
+  // Ends when the command has ended.
+  await host.run`systemctl start ${`${name}-sandbox.service`}`;
   expect((await host.$`ls ${kept}`).lines()).toEqual(['df', 'name', 'yes']);
   expect((await host.$`ls /etc/kinds-test-no /home/no /var/lib/no 2>/dev/null`).lines()).toEqual([]);
   expect((await host.$`sed 's/.* //' ${kept}/df`).text()).toBe('/');

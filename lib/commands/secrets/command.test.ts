@@ -435,7 +435,7 @@ test('rotate replaces the authority, and clients go on trusting the former one',
 
 test('a key of an authority that is no key is named', async () => {
   const { run } = await command(authority);
-  await run('edit', { edit: (text) => `${text}tls_ca_key: 'no key'\n` });
+  await run('edit', { edit: (text) => `${text}tls_ca_key: 'text.Pw~2'\n` });
   expect(await run('generate')).toMatchObject({
     code: 3,
     complained: expect.stringContaining(

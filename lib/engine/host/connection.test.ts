@@ -14,8 +14,8 @@ test('exit code, exact output, and standard input', async () => {
   expect(code).toBe(42);
   expect(stdout.equals(data)).toBe(true);
   expect(stderr.toString('latin1')).toBe('no newline\xff');
-  expect((await here.exec('cat', { stdin: new Secret('from a secret') })).stdout.toString()).toBe(
-    'from a secret',
+  expect((await here.exec('cat', { stdin: new Secret('typed.Pw~1') })).stdout.toString()).toBe(
+    'typed.Pw~1',
   );
 });
 

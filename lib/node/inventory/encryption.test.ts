@@ -73,7 +73,7 @@ test('a wrong authority is refused with its place, before anything is touched', 
       'tls.key is not the private key of the first certificate of ca.pem\n  secrets.mjs generate makes the certificate of a new key; after a rotation it comes first in ca.pem',
     ],
     [
-      tls(ca, put('text.key', 'some text that is not one')),
+      tls(ca, put('text.key', 'text.Pw~1')),
       'tls.key is not a private key in PEM without a passphrase, or in base64\n  make one: secrets.mjs generate (docs/encryption.md)',
     ],
   ];

@@ -490,7 +490,7 @@ describe.skipIf(!existsSync('/usr/bin/openssl'))('certificates', () => {
     openssl('x509', '-req', '-in', 'old.csr', '-signkey', 'good.key', '-days', '-1', '-out', 'old.pem');
     for (const name of ['good.key', 'other.key']) chmodSync(path(name), 0o600);
     writeFileSync(path('text.pem'), 'no certificate');
-    writeFileSync(path('text.key'), 'some text that is not one', { mode: 0o600 });
+    writeFileSync(path('text.key'), 'text.Pw~1', { mode: 0o600 });
     writeFileSync(path('binary.key'), 'no\0key', { mode: 0o600 });
   });
   afterAll(() => rmSync(folder, { recursive: true }));

@@ -37,9 +37,9 @@ test('a bucket is listed by the folder in it', () => {
 });
 
 test('keys are quoted for curl, and are not shown', () => {
-  const settings = signing({ ...storage, session_token: new Secret('token=') });
+  const settings = signing({ ...storage, session_token: new Secret('Tk9~token=') });
   expect(settings.reveal()).toBe(
-    'aws-sigv4 = "aws:amz:eu-1:s3"\nuser = "AKIAEXAMPLE:a\\"b\\\\c"\nheader = "x-amz-security-token: token="\n',
+    'aws-sigv4 = "aws:amz:eu-1:s3"\nuser = "AKIAEXAMPLE:a\\"b\\\\c"\nheader = "x-amz-security-token: Tk9~token="\n',
   );
   expect(String(settings)).toBe('[secret]');
 });

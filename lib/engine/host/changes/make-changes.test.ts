@@ -40,11 +40,11 @@ test('a read gets its own standard input in the same request, also after a chang
   const connection = await connectLocally();
   const changes = [
     { steps: [command`false`] },
-    { steps: [command({ stdin: new Secret('of the change') })`cat`] },
+    { steps: [command({ stdin: new Secret('sent.Pw~1') })`cat`] },
   ];
   const { readerFor, ended } = makeChanges(connection, 'h', changes);
-  const read = readerFor(new Set()).$({ stdin: new Secret('of the read') })`cat`;
-  expect([(await read).stdout, (await ended).made]).toEqual(['of the read', 0]);
+  const read = readerFor(new Set()).$({ stdin: new Secret('read.Pw~1') })`cat`;
+  expect([(await read).stdout, (await ended).made]).toEqual(['read.Pw~1', 0]);
   expect(connection.execs).toBe(1);
 });
 

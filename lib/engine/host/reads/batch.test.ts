@@ -123,7 +123,7 @@ test('a read that hangs ends at its own limit, and the others get their results'
 
 test('standard input of a read is empty by default, and given input reaches that read only, in the same exec', async () => {
   const { host, connection } = await open();
-  const secret = new Secret('a secret\n\nof lines');
+  const secret = new Secret('line.Pw~1\n\nline.Pw~2');
   const all = await Promise.all([
     host.$`cat`,
     host.$({ stdin: 'given' })`cat`,
@@ -135,8 +135,8 @@ test('standard input of a read is empty by default, and given input reaches that
   expect(all.map(({ bytes }) => bytes.toString('latin1'))).toEqual([
     '',
     'given',
-    'a secret\n\nof lines',
-    'A SECRET\n\nOF LINES',
+    'line.Pw~1\n\nline.Pw~2',
+    'LINE.PW~1\n\nLINE.PW~2',
     '\0\n\xff',
     '',
   ]);
