@@ -49,7 +49,8 @@ const checks = ['node node_modules/typescript/bin/tsc -p .', 'biome check', 'kni
 const deployments = () => vitest(ownVitest, ['lab'], show);
 // To the kernel all containers together are as one process: others leave them the processors.
 const nice = (/** @type {number} */ by) => `nice -n ${by} ${ownVitest}`;
-const alerts = () => vitest(nice(10), ['alerts'], showAtEnd);
+// These measure seconds.
+const alerts = () => vitest(nice(5), ['alerts'], showAtEnd);
 const sessions = () => vitest(nice(10), ['sessions'], showAtEnd);
 const others = () =>
   inTurn(

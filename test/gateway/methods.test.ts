@@ -185,7 +185,7 @@ describe.skipIf(!existsSync('/usr/sbin/haproxy'))('methods', () => {
       await Promise.all(ending.map((host) => host.kill()));
       const answers: ReturnType<typeof ask>[] = [];
       const areOut = async () => {
-        answers.push(ask(call(method)));
+        answers.push(ask(call(method)), ask(call(method)));
         return (await Promise.all(ending.map(({ name }) => isIn(name)))).every((is) => !is);
       };
       await until(areOut, 'they are out', 60);

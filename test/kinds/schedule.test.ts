@@ -48,8 +48,8 @@ test('a command in a sandbox writes what it may, and nothing else', async () => 
     schedule(`${name}-sandbox`, { every: 1, command, description: 'a test', writes: [kept] }),
   );
   await host.run`systemctl stop ${`${name}-sandbox.timer`}`;
-  // Ends when the command has ended.
-  await host.run`systemctl start ${`${name}-sandbox.service`}`;
+  // Ends when the command has ended, which fails at what it may not write.
+  await host.$`systemctl start ${`${name}-sandbox.service`}`;
   expect((await host.$`ls ${kept}`).lines()).toEqual(['df', 'name', 'yes']);
   expect((await host.$`ls /etc/kinds-test-no /home/no /var/lib/no 2>/dev/null`).lines()).toEqual([]);
   expect((await host.$`sed 's/.* //' ${kept}/df`).text()).toBe('/');

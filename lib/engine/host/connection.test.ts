@@ -14,9 +14,7 @@ test('exit code, exact output, and standard input', async () => {
   expect(code).toBe(42);
   expect(stdout.equals(data)).toBe(true);
   expect(stderr.toString('latin1')).toBe('no newline\xff');
-  expect((await here.exec('cat', { stdin: new Secret('typed.Pw~1') })).stdout.toString()).toBe(
-    'typed.Pw~1',
-  );
+  expect((await here.exec('cat', { stdin: new Secret('typed.Pw~1') })).stdout.toString()).toBe('typed.Pw~1');
 });
 
 test('a script may have any size and any text, and so may its standard input', async () => {
