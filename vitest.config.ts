@@ -186,8 +186,8 @@ export default defineConfig({
           hookTimeout: 1_200_000,
         },
       },
-      // Parts on this machine alone, at ports of their own: Prometheus; HAProxy; sshd, a browser and a
-      // terminal. They may run beside all others.
+      // Parts on this machine alone, at ports of their own: Prometheus; HAProxy; sshd, a browser, a terminal
+      // and the HAProxy of layer 1. They may run beside all others.
       ...[
         { name: 'alerts', files: 'test/alerts/**' },
         { name: 'gateways', files: 'test/{gateway,protocol}' },

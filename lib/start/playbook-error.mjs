@@ -1,6 +1,9 @@
 // What a team's own playbook says where it cannot be loaded: the place, and no stack unless asked for.
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { placesOf } from './end.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * @param {string} script absolute path of the playbook
@@ -12,8 +15,8 @@ export async function playbookError(script, error) {
   if (url !== undefined)
     return `${fileURLToPath(url)}${position}: ${error.message}\n  --verbose shows all of it`;
   // Node gives no place of a fault in the syntax.
-  const faults = error instanceof SyntaxError ? await syntaxFaults(script) : [];
-  return faults.length > 0 ? faults.join('\n') : `${script}: ${error.message}\n  --verbose shows all of it`;
+  const places = error instanceof SyntaxError ? await syntaxFaults(script) : '';
+  return places || `${script}: ${error.message}\n  --verbose shows all of it`;
 }
 
 /**
@@ -30,13 +33,13 @@ function ownLine(script, { stack = '' }) {
 
 /**
  * @param {string} script
- * @returns {Promise<string[]>} of the playbook, and of the files beside it that it imports
+ * @returns {Promise<string>} of the playbook, and of the files beside it that it imports; empty without one
  */
 async function syntaxFaults(script) {
   const { build } = await import('esbuild');
   try {
     await build({
-      absWorkingDir: dirname(script),
+      absWorkingDir: root,
       entryPoints: [script],
       bundle: true,
       packages: 'external',
@@ -44,13 +47,9 @@ async function syntaxFaults(script) {
       write: false,
       logLevel: 'silent',
     });
+    return '';
   } catch (error) {
     const { errors = [] } = /** @type {Partial<import('esbuild').BuildFailure>} */ (error);
-    return errors.flatMap(({ location, text }) =>
-      location
-        ? `${resolve(dirname(script), location.file)}:${location.line}:${location.column + 1}: ${text}`
-        : [],
-    );
+    return placesOf(errors, root);
   }
-  return [];
 }

@@ -1,11 +1,11 @@
 // The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for
 // each state of the sources.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled, isSource } from './cache.mjs';
 import { commandLine } from './command-line.mjs';
-import { end } from './end.mjs';
+import { end, placesOf } from './end.mjs';
 import { ownFiles } from './own.mjs';
 
 const runsPlaybooks = 'lib/commands/playbook/main.ts';
@@ -102,14 +102,7 @@ function ownRoles() {
 function refuse(error) {
   const { errors, code, message, stack } =
     /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);
-  if (errors) {
-    const places = errors.map(({ location, text }) =>
-      location
-        ? `${location.file.startsWith('..') ? resolve(root, location.file) : location.file}:${location.line}:${location.column + 1}: ${text}`
-        : text,
-    );
-    end(places.join('\n'));
-  }
+  if (errors) end(placesOf(errors, root));
   if (code === 'ERR_MODULE_NOT_FOUND') end(`${message}\n  the packages are not all installed: npm ci`);
   if (process.argv.includes('--verbose')) end(stack ?? String(error));
   end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);

@@ -15,28 +15,26 @@ export function faultsOf(host: WatchedHost, name: string): Fault[] {
 
 const diskFaults: Of = (host, name) => {
   const { space } = host;
-  let grows = Promise.resolve();
-  let isGrowing = false;
+  const growth = ongoing(async (goesOn) => {
+    for (let size = 1; goesOn() && size < 200; size += 1) {
+      const hasRoom = await space.run(`fallocate -l ${size}M ${host.disk('growing')}/log`).then(
+        () => true,
+        () => false,
+      );
+      if (!hasRoom) return;
+      await sleep(700);
+    }
+  });
   return [
     {
       alert: `DiskFillingUp ${name}`,
       what: 'a file system that is half full grows all the time',
       async make() {
         await space.run(`fallocate -l 300M ${host.disk('growing')}/ballast`);
-        isGrowing = true;
-        grows = (async () => {
-          for (let size = 1; isGrowing && size < 200; size += 1) {
-            await space.run(`fallocate -l ${size}M ${host.disk('growing')}/log`).catch(() => {
-              // It is full.
-              isGrowing = false;
-            });
-            await sleep(700);
-          }
-        })();
+        growth.begin();
       },
       async end() {
-        isGrowing = false;
-        await grows;
+        await growth.end();
         await space.run(`rm ${host.disk('growing')}/*g ${host.disk('growing')}/ballast`);
       },
     },
@@ -71,8 +69,13 @@ const diskFaults: Of = (host, name) => {
 };
 
 const containerFaults: Of = ({ engine }, name) => {
-  let crashing = Promise.resolve();
-  let isCrashing = false;
+  const restarts = ongoing(async (goesOn) => {
+    while (goesOn()) {
+      await crashes(engine, 8, 1000);
+      // Docker starts it at once again when it has run for ten seconds. On a busy machine too few starts were measured.
+      for (let second = 0; goesOn() && second < 12; second += 1) await sleep(1000);
+    }
+  });
   return [
     {
       alert: `ContainerDown ${name}`,
@@ -90,20 +93,8 @@ const containerFaults: Of = ({ engine }, name) => {
       alert: `ContainerRestarting ${name}`,
       what: 'a container ends again after each start',
       also: [`ContainerEndsOften ${name}`, `ContainerDown ${name}`],
-      make() {
-        isCrashing = true;
-        crashing = (async () => {
-          while (isCrashing) {
-            await crashes(engine, 8, 1000);
-            // Docker starts it at once again when it has run for ten seconds. On a busy machine too few starts were measured.
-            for (let second = 0; isCrashing && second < 12; second += 1) await sleep(1000);
-          }
-        })();
-      },
-      async end() {
-        isCrashing = false;
-        await crashing;
-      },
+      make: restarts.begin,
+      end: restarts.end,
     },
     {
       alert: `ContainerEndsOften ${name}`,
@@ -123,6 +114,22 @@ const containerFaults: Of = ({ engine }, name) => {
     },
   ];
 };
+
+/** Work that goes on until it is ended. */
+function ongoing(work: (goesOn: () => boolean) => Promise<void>) {
+  let isOn = false;
+  let running = Promise.resolve();
+  return {
+    begin() {
+      isOn = true;
+      running = work(() => isOn);
+    },
+    async end() {
+      isOn = false;
+      await running;
+    },
+  };
+}
 
 /** Its program fails so often. Docker waits longer each time before it starts it again. */
 async function crashes(engine: WatchedHost['engine'], times: number, pause: number): Promise<void> {

@@ -46,7 +46,7 @@ test('a command line is short, fits every login shell, and has nothing of the sc
     // backslash there.
     expect(command).not.toMatch(/[\n!\\]/);
   }
-  for (const { input } of lines) expect(input.toString()).toMatch(/^sudo.Pw~1\n/);
+  for (const { input } of lines) expect(input.toString()).toMatch(/^sudo\.Pw~1\n/);
 });
 
 test('a host without base64 is refused at its first script, which may need none', () => {

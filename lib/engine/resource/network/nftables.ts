@@ -54,8 +54,8 @@ export function refusedByTables(
 }
 
 /**
- * Chains that let no new connection of containers through, whatever Docker's own rules say. Those of
- * a firewalld are none: Docker tells it of its networks.
+ * Chains that let no new connection of containers through, whatever Docker's own rules say. A chain of
+ * firewalld does not count: Docker adds the networks of its containers to firewalld.
  *
  * @param ruleset as for `refusedByTables`
  * @returns such as `inet filter forward`
@@ -90,13 +90,15 @@ function refusingChains(ruleset: string): BaseChain[] {
       policy === 'drop' ||
       waysOf(name).some(({ matches, verdict }) => matches.length === 0 && verdict === 'refuse');
     // A chain that was looked at decides the same again.
-    const letsIn = (chain: string, packet: Packet, seen = new Set<string>()): boolean =>
-      !seen.has(chain) &&
-      waysOf(seen.add(chain) && chain).some(
+    const letsIn = (chain: string, packet: Packet, seen = new Set<string>()): boolean => {
+      if (seen.has(chain)) return false;
+      seen.add(chain);
+      return waysOf(chain).some(
         ({ matches, verdict, target }) =>
           matches.every((match) => mayConcern(match, packet)) &&
           (verdict === 'accept' || (target !== undefined && letsIn(target, packet, seen))),
       );
+    };
     return refusesRest
       ? [{ name: `${table.family} ${table.table} ${name}`, hook, letsIn: (packet) => letsIn(name, packet) }]
       : [];

@@ -23,13 +23,15 @@ export function refusedPorts(
       rule.replace(quoted, '""'),
     );
   // A chain that was looked at decides the same again.
-  const letsIn = (chain: string, packet: Packet, seen = new Set<string>()): boolean =>
-    !seen.has(chain) &&
-    rulesOf(seen.add(chain) && chain).some((rule) => {
+  const letsIn = (chain: string, packet: Packet, seen = new Set<string>()): boolean => {
+    if (seen.has(chain)) return false;
+    seen.add(chain);
+    return rulesOf(chain).some((rule) => {
       const target = /(?:^| )-[jg] (\S+)/.exec(rule)?.[1] ?? '';
       if (target.startsWith(prefix) || !mayConcern(rule, packet)) return false;
       return target === 'ACCEPT' || letsIn(target, packet, seen);
     });
+  };
   const refusesRest =
     /^-P INPUT DROP$/m.test(listing) ||
     rulesOf('INPUT').some((rule) => /^(-p tcp (-m tcp )?)?-j (DROP|REJECT)\b/.test(rule));

@@ -159,7 +159,7 @@ function rangeFault(key: string, value: unknown, kind: Kind): Refusal | undefine
     if (minimum <= value && value <= maximum) return undefined;
     if (value < 0) return { what: 'must not be negative' };
     if (isPort(key)) return { what: `must be a port, 1 to ${mostPort}` };
-    return value < minimum
+    return key === requestsOfClient
       ? { what: `must be at least ${minimum}`, hint: 'with 0, json-rpc refuses what its clients ask' }
       : { what: `must be at most ${maximum}` };
   }
