@@ -1,6 +1,14 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -123,13 +131,17 @@ esac
 `;
 
 /** The programs of the backup host, and what stands for docker. */
-function writePrograms(folder: string, repository: string, source: Postgres): string {
+function writePrograms(folder: string, repository: string, source: Postgres, pieceSize?: number): string {
   const programs = join(folder, 'bin');
   mkdirSync(programs, { mode: 0o755 });
   const program = (name: string, text: string) => writeFileSync(join(programs, name), text, { mode: 0o755 });
   program('barman', `#!/bin/sh\nexec /usr/bin/barman -c \${BARMAN:-${folder}/barman.conf} "$@"\n`);
   program('docker', dockerOf(folder));
-  program('cut-backup', template('cut-backup.py'));
+  const cutBackup = template('cut-backup.py');
+  program(
+    'cut-backup',
+    pieceSize === undefined ? cutBackup : cutBackup.replace(/^LIMIT = .*$/m, `LIMIT = ${pieceSize}`),
+  );
   program(
     'base-backup',
     ['as-user', 'base-backups', 'cut-base', 'base-backup'].map((each) => template(`${each}.sh`)).join('\n'),
@@ -158,8 +170,12 @@ function writePrograms(folder: string, repository: string, source: Postgres): st
  * Starts all of it, with an empty state database. Needs root.
  *
  * @param settings more of them, for the server
+ * @param pieceSize bytes after which a piece of a base backup ends; default: those of the deployment
  */
-export async function startRepository(settings: Readonly<Record<string, string>> = {}): Promise<Repository> {
+export async function startRepository(
+  settings: Readonly<Record<string, string>> = {},
+  pieceSize?: number,
+): Promise<Repository> {
   installMissing([
     ['/usr/bin/barman', 'barman'],
     ['/usr/bin/rsync', 'rsync'],
@@ -176,7 +192,7 @@ export async function startRepository(settings: Readonly<Record<string, string>>
   source.sql('postgres', 'create database state_db');
   source.sql('postgres', 'create database prover_db');
   writeBarman(folder, source, home);
-  const programs = writePrograms(folder, repository, source);
+  const programs = writePrograms(folder, repository, source, pieceSize);
   const env = {
     ...process.env,
     PATH: `${programs}:${process.env.PATH}`,
@@ -245,7 +261,7 @@ export async function startRepository(settings: Readonly<Record<string, string>>
     const closed = once(child, 'close');
     if (killedAt !== undefined) {
       const seen = join(`${data}.rpc-node-copy`, killedAt);
-      while (spawnSync('test', ['-e', seen]).status !== 0 && child.exitCode === null) await delay(2);
+      while (!existsSync(seen) && child.exitCode === null) await delay(2);
       if (child.exitCode === null) process.kill(-(child.pid ?? 0), 'SIGKILL');
     }
     const [code] = (await closed) as [number | null];
