@@ -266,6 +266,24 @@ test('a question without a terminal is refused', async () => {
   expect(run.output).toContain('there is no terminal to ask on');
 });
 
+test('a plan or report takes the place of nothing else, and they have files of their own', async () => {
+  const other = join(folder, 'other.yaml');
+  await writeFile(other, good);
+  for (const words of [
+    ['--out', other],
+    ['--report', other],
+  ]) {
+    const run = await deploy(good, '--check', ...words);
+    expect(run.exitCode, run.output).toBe(3);
+    expect(run.output).toMatch(/ is there and is not a (plan|report): it is not replaced\n/);
+  }
+  expect(await readFile(other, 'utf8')).toBe(good);
+  const file = join(folder, 'both');
+  const run = await deploy(good, '--check', '--out', file, '--report', `${folder}/./both`);
+  expect(run.exitCode, run.output).toBe(3);
+  expect(run.output).toContain(`--out and --report name the same file: ${file}\n  give each its own`);
+});
+
 test('a missing or invalid plan is refused', async () => {
   const run = await deploy(good, '--plan', join(folder, 'nowhere.json'));
   expect(run.exitCode, run.output).toBe(3);

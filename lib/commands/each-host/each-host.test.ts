@@ -147,6 +147,8 @@ test('a command that changes takes the lock, and is refused while another run ha
 test.each([
   [['--read'], 'no command is given'],
   [['--read', '--'], 'no command is given'],
+  [['--read', '--', ''], 'no command is given'],
+  [['--change', '--', ' ', ''], 'no command is given'],
   [['--', 'true'], 'neither --read nor --change is given'],
   [['--read', '--change', '--', 'true'], '--read and --change do not go together'],
   [['uptime'], 'unexpected word "uptime"'],

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { outliveOutput } from '../../engine/command-line/closed-pipe.ts';
 import { type Connected, connected } from '../../engine/command-line/connected.ts';
 import { privateTarget } from '../../engine/file/private-output.ts';
@@ -8,11 +9,12 @@ import type { NamedHost } from '../../engine/inventory/pattern.ts';
 import { describeError } from '../../engine/output/describe-error.ts';
 import { wrappedFor } from '../../engine/output/wrapped.ts';
 import { type ExitCode, exitCode, exitCodeOfError, Problem } from '../../engine/problem/problem.ts';
+import { reportOutput } from '../../engine/report/report-output.ts';
 import { listTasks } from '../../engine/run/list-tasks.ts';
 import type { OwnValues, Playbook } from '../../engine/run/playbook.ts';
 import { targetsOf } from '../../engine/run/prepare.ts';
 import { exitCodeOf } from '../../engine/run/run-options.ts';
-import { loadPlan, refuseOtherInventory } from '../../engine/run/saved-plan.ts';
+import { loadPlan, planOutput, refuseOtherInventory } from '../../engine/run/saved-plan.ts';
 import { chooseHosts, type InventorySource } from './choose-hosts.ts';
 import { asPlanned } from './follow-plan.ts';
 import { playbookHelp } from './help.ts';
@@ -111,7 +113,10 @@ async function requested<V>(template: Playbook<V>, args: readonly string[], role
 function refuseInVain({ step, out, report }: Options, terminal: boolean): void {
   if (step && !terminal)
     throw new Problem('--step asks before each change, and there is no terminal to ask on');
-  for (const file of [out, report]) if (file !== undefined) privateTarget(file);
+  if (out !== undefined && report !== undefined && resolve(out) === resolve(report))
+    throw new Problem(`--out and --report name the same file: ${out}`, { hint: 'give each its own' });
+  if (out !== undefined) privateTarget(out, planOutput);
+  if (report !== undefined) privateTarget(report, reportOutput);
 }
 
 /**

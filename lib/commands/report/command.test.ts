@@ -29,7 +29,7 @@ async function run(folder: string, ...args: string[]) {
 test('the report of the newest run is written beside its record with mode 0600, also over an older report', async () => {
   const folder = records();
   const out = join(folder, '20241123T000000Z-mainnet.html');
-  writeFileSync(out, 'older');
+  writeFileSync(out, '<!doctype html>\n<title>older</title>\n');
   chmodSync(out, 0o644);
   expect(await run(folder)).toEqual({ code: 0, said: [out], complained: [] });
   expect(readFileSync(out, 'utf8')).toContain(
@@ -95,6 +95,24 @@ test('a report never overwrites its record', async () => {
     said: [],
     complained: [`${record} is the record itself\n  choose another file: --out FILE`],
   });
+  // Nor another file than a report.
+  const inventory = join(folder, 'mainnet.yaml');
+  writeFileSync(inventory, 'groups:\n');
+  expect(await run(folder, record, '--out', inventory)).toEqual({
+    code: 3,
+    said: [],
+    complained: [
+      `${inventory} is there and is not a report: it is not replaced\n  choose another name, or remove the file`,
+    ],
+  });
+  expect(readFileSync(inventory, 'utf8')).toBe('groups:\n');
+  expect(await run(folder, record, '--out', join(inventory, 'page.html'))).toMatchObject({
+    code: 3,
+    complained: [`cannot write ${inventory}/page.html (a part of its path is a file)`],
+  });
+  const page = join(folder, 'page.html');
+  for (let times = 0; times < 2; times += 1)
+    expect(await run(folder, record, '--out', page)).toMatchObject({ code: 0 });
 });
 
 test('bad input ends with 3 and one clear message, and writes nothing', async () => {

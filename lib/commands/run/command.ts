@@ -55,7 +55,9 @@ export const run = command({
   },
   around: onHosts,
   work({ given, words }, around) {
-    if (words.length === 0) throw new Problem('no command is given', { hint: 'write it last: -- COMMAND' });
+    // As of a variable of a shell that is not set.
+    if (words.every((word) => word.trim() === ''))
+      throw new Problem('no command is given', { hint: 'write it last: -- COMMAND' });
     if (given.read === given.change) {
       const what = given.read
         ? '--read and --change do not go together'

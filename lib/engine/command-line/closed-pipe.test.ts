@@ -15,22 +15,22 @@ const { code } = transformSync(readFileSync(join(import.meta.dirname, 'closed-pi
   loader: 'ts',
 });
 
-/** Writes for a while, and then ends with 7. */
-const script = `
+/** Writes for a while, and then ends with a code. */
+const script = (ends: number) => `
   ${code}
   outliveOutput();
   for (let i = 0; i < 20; i++) {
     process.stdout.write('a line of output\\n');
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  process.exitCode = 7;
+  process.exitCode = ${ends};
 `;
 
 /**
  * @param closes the stream that is closed after the first line
  */
-async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 'stderr')[]) {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+async function outlived(stdout: 'pipe' | number, closes: readonly ('stdout' | 'stderr')[], ends = 7) {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script(ends)], {
     cwd: root,
     stdio: ['ignore', stdout, 'pipe'],
   });
@@ -57,6 +57,9 @@ test('a full disk is reported once', async () => {
     code: 7,
     complained: 'the output cannot be written (ENOSPC) and ends here\n',
   });
+  // Half of an output is not a success.
+  expect(await outlived(full, [], 0)).toMatchObject({ code: 1 });
+  expect(await outlived('pipe', ['stdout'], 0)).toMatchObject({ code: 0 });
 });
 
 test('a rendering ends silently when only its first line is read', async () => {

@@ -69,3 +69,17 @@ test('a path that cannot be written is reported beforehand', () => {
   expect(() => writePrivateFile('/proc/x', 'text')).toThrow('cannot write /proc/x');
   expect(existsSync('/proc/x')).toBe(false);
 });
+
+test('only an empty file and one of its kind are replaced where a command writes a known kind', () => {
+  const folder = temporaryDirectory();
+  const plan = { what: 'a plan', begins: '{ "format": ' };
+  const at = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  expect(privateTarget(join(folder, 'new'), plan)).toBe(join(folder, 'new'));
+  for (const path of [at('empty', ''), at('older', '{ "format": 1 }')])
+    expect(privateTarget(path, plan)).toBe(path);
+  for (const path of [at('mainnet.yaml', 'groups:\n'), at('short', '{'), at('umlaut', '{ "formät": ')])
+    expect(() => privateTarget(path, plan)).toThrow(`${path} is there and is not a plan: it is not replaced`);
+});

@@ -5,15 +5,23 @@ import { Problem } from '../problem/problem.ts';
 import { errorCode } from '../text/error-code.ts';
 import { distrust, refusal } from './trust.mjs';
 
+/** What a command writes at a path that the operator names, and how each such file begins. */
+export interface Output {
+  /** With `a`. */
+  readonly what: string;
+  readonly begins: string;
+}
+
 /**
  * Checks that a private file can be written to a path: nothing is there, or a file, or a link to
  * one. A device or a pipe is never replaced. Neither a link of another user nor a folder that
  * others can change is followed: they could lead to any file.
  *
+ * @param output only an empty file or another of its kind is replaced; default: any file
  * @returns the path to write to: the target of a link, or the path itself
  * @throws Problem where the path cannot be written to
  */
-export function privateTarget(path: string): string {
+export function privateTarget(path: string, output?: Output): string {
   if (path === '')
     throw new Problem('the name of the file to write is empty', { hint: 'name a file after the option' });
   try {
@@ -24,11 +32,27 @@ export function privateTarget(path: string): string {
     const target = existing?.isSymbolicLink() ? fs.realpathSync(path) : path;
     if (existing && !fs.statSync(target).isFile()) throw new Problem(`${path} exists and is not a file`);
     fs.accessSync(dirname(target), fs.constants.W_OK | fs.constants.X_OK);
+    if (existing && output) refuseOtherContent(target, path, output);
     return target;
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw cannotWrite(path, error);
   }
+}
+
+/** A wrong word after an option must not cost an inventory or a key. */
+function refuseOtherContent(target: string, path: string, { what, begins }: Output): void {
+  const first = Buffer.alloc(Buffer.byteLength(begins));
+  const file = fs.openSync(target, 'r');
+  try {
+    const read = fs.readSync(file, first);
+    if (read === 0 || first.subarray(0, read).toString() === begins) return;
+  } finally {
+    fs.closeSync(file);
+  }
+  throw new Problem(`${path} is there and is not ${what}: it is not replaced`, {
+    hint: 'choose another name, or remove the file',
+  });
 }
 
 /**
@@ -93,6 +117,7 @@ function putInPlace(target: string, content: string | Uint8Array): void {
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'no permission to write in its folder',
+  EEXIST: 'a part of its path is a file',
   ENOENT: 'its folder does not exist',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is a file',

@@ -1,7 +1,15 @@
 import { describePlace, Problem } from '../problem/problem.ts';
 import type { GroupTree } from './group-tree.ts';
 import { decides, type GroupConflict, mergeGroups } from './group-variables.ts';
-import { entriesAt, type Located, type LocatedMap, merge, pathName } from './located.ts';
+import {
+  entriesAt,
+  type Located,
+  type LocatedMap,
+  merge,
+  pathName,
+  scalarAt,
+  valuePlace,
+} from './located.ts';
 import type { NamedHost } from './outlined-hosts.ts';
 
 /** Variables of one source, such as a group. */
@@ -38,12 +46,14 @@ export function withVariables(
   { all, vars, over }: SharedLayers,
 ): { readonly hosts: readonly OutlinedHost[]; readonly problems: readonly Problem[] } {
   const conflicts = new ConflictList();
+  const twoRegions: Problem[] = [];
   const above = overlay(over.map((layer) => layer.vars));
   const ofGroups = variablesOfGroups(hosts, tree, vars);
   const outlined = hosts.map((host) => {
     const { name, own } = host;
     const groups = ofGroups(host.groups);
     const region = own.entries.get('region');
+    twoRegions.push(...contradiction(name, own));
     const entries = new Map([...(region ? [['region', region] as const] : []), ...entriesAt(own, ['vars'])]);
     const ofHost: Located = { kind: 'map', at: vars.at, entries };
     for (const conflict of groups.conflicts)
@@ -51,7 +61,19 @@ export function withVariables(
     const layers = [...all, ...groups.layers, { of: `host ${name}`, hosts: [name], vars: ofHost }, ...over];
     return { ...host, layers, vars: { ...merge(merge(groups.vars, ofHost), above), at: vars.at } };
   });
-  return { hosts: outlined, problems: conflicts.problems() };
+  return { hosts: outlined, problems: [...twoRegions, ...conflicts.problems()] };
+}
+
+/** `region` of a host is short for `vars.region`: one of two would have no effect. */
+function contradiction(host: string, own: Located): Problem[] {
+  const [short, long] = [scalarAt(own, ['region']), scalarAt(own, ['vars', 'region'])];
+  if (short === undefined || long === undefined || short === long) return [];
+  return [
+    new Problem(`${host} has two regions: ${String(short)}, and ${String(long)} in its vars`, {
+      where: valuePlace(own, ['vars', 'region']),
+      hint: 'keep one of them',
+    }),
+  ];
 }
 
 /** Many hosts are in the same groups: these are merged once. */

@@ -214,6 +214,11 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:2:62: network.chain_id must be a whole number, not text\n  write the value without quotes'],
   ],
   [
+    'two regions of a host',
+    good.replace('address: 10.0.0.2', 'address: 10.0.0.2, region: here, vars: { region: there }'),
+    ['a.yaml:5:68: rpc-1 has two regions: here, and there in its vars\n  keep one of them'],
+  ],
+  [
     'a number with its unit',
     good.replace('7', '7d'),
     [

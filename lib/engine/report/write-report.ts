@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { writePrivateFile } from '../file/private-output.ts';
+import { privateTarget, whyUnwritten, writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
+import { reportOutput } from './report-output.ts';
 
 /**
  * Writes the report of a record, mode 0600, because it names hosts and shows their files. An older
@@ -18,6 +19,15 @@ export function writeReport(record: string, out: string): void {
   const html = reportHtml(readRecord(record));
   if (resolve(record) === resolve(out))
     throw new Problem(`${out} is the record itself`, { hint: 'choose another file: --out FILE' });
-  if (!/^\/(proc|sys|dev)\//.test(resolve(out))) mkdirSync(dirname(resolve(out)), { recursive: true });
+  if (!/^\/(proc|sys|dev)\//.test(resolve(out))) makeFolder(dirname(resolve(out)), out);
+  privateTarget(out, reportOutput);
   writePrivateFile(out, html);
+}
+
+function makeFolder(folder: string, out: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new Problem(`cannot write ${out} (${whyUnwritten(error)})`);
+  }
 }

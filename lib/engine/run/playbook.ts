@@ -1,5 +1,6 @@
 import type { NamedHost } from '../inventory/pattern.ts';
 import type { Role } from '../resource/role.ts';
+import { didYouMean } from '../text/suggest.ts';
 import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
 /**
@@ -66,11 +67,41 @@ export interface Playbook<V> {
   readonly needsGroup?: { readonly name: string; readonly hint: string };
 }
 
+/** A record, so that a key of `Play` without an entry here does not compile. */
+const playOptions: Readonly<Record<keyof Play<unknown>, true>> = {
+  name: true,
+  hosts: true,
+  roles: true,
+  needs: true,
+  anyErrorsFatal: true,
+  optional: true,
+  serial: true,
+  maxFail: true,
+  turns: true,
+};
+
+/** A team's own playbook is not checked by a compiler: `serail: 1` would change all hosts at once. */
+function refuseMistakes(name: string, options: Readonly<Partial<Play<never>>>): void {
+  const known = Object.keys(playOptions);
+  const unknown = Object.keys(options).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    const meant = didYouMean(unknown, known);
+    throw new TypeError(`play "${name}" has no option ${unknown}${meant ? `: ${meant}` : ''}`);
+  }
+  if (typeof options.hosts !== 'string')
+    throw new TypeError(`play "${name}" needs hosts, a host pattern such as 'rpc'`);
+  if (!Array.isArray(options.roles))
+    throw new TypeError(`play "${name}" needs roles, a list: await roles('one', 'other') gives it`);
+  if ([options.serial].flat().includes(0))
+    throw new TypeError(`play "${name}": serial 0 is no number of hosts; without serial all change at once`);
+}
+
 /**
  * @param options `needs`: names of earlier plays that must succeed on all their hosts
- * @throws TypeError for a wrong `serial` or `maxFail`
+ * @throws TypeError for an unknown or a missing option, and for a wrong `serial` or `maxFail`
  */
 export function play<V>(name: string, options: PlayOptions<V>): Play<V> {
+  refuseMistakes(name, options);
   refuseMiscounts(name, [options.serial ?? 1, options.maxFail ?? 0].flat());
   return { name, needs: [], anyErrorsFatal: false, optional: false, ...options };
 }

@@ -47,3 +47,21 @@ test.each([
   const words = `play "p": ${wrong} is neither a number of hosts nor a share such as 25%`;
   expect(() => play('p', { hosts: 'all', roles: [], ...options })).toThrow(new TypeError(words));
 });
+
+test.each([
+  [{ hosts: 'all', roles: [], serail: 1 }, 'play "p" has no option serail: did you mean serial?'],
+  [
+    { hosts: 'all', roles: [], anyErrorFatal: true },
+    'has no option anyErrorFatal: did you mean anyErrorsFatal?',
+  ],
+  [{ roles: [] }, `play "p" needs hosts, a host pattern such as 'rpc'`],
+  [{ hosts: 'all', role: [] }, 'play "p" has no option role: did you mean roles?'],
+  [{ hosts: 'all' }, `play "p" needs roles, a list: await roles('one', 'other') gives it`],
+  [{ hosts: 'all', roles: Promise.resolve([]) }, 'play "p" needs roles, a list'],
+  [
+    { hosts: 'all', roles: [], serial: 0 },
+    'serial 0 is no number of hosts; without serial all change at once',
+  ],
+])("a mistake in a team's own play is named: %j", (options, words) => {
+  expect(() => play('p', options as unknown as Parameters<typeof play>[1])).toThrow(words);
+});

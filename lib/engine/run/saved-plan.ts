@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { hintOfUnread, readBounded, whyUnread } from '../file/bounded-file.ts';
-import { writePrivateFile } from '../file/private-output.ts';
+import { type Output, writePrivateFile } from '../file/private-output.ts';
 import type { Step } from '../host/step.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { Problem, Problems } from '../problem/problem.ts';
@@ -202,6 +202,9 @@ function slowHash(inventory: Inventory<unknown>, salt: string): Buffer {
   });
   return scryptSync(all, salt, 32);
 }
+
+/** How a file of a plan is known. */
+export const planOutput: Output = { what: 'a plan', begins: '{\n  "format": ' };
 
 /**
  * Writes a plan with mode 0600, secrets redacted.

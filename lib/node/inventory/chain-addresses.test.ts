@@ -18,3 +18,20 @@ test.each([
     ),
   ]);
 });
+
+test.each([
+  [['network', 'trusted_sequencer_url'], 'http://172.30.77.12:8123', 'rpc-1'],
+  [['network', 'trusted_sequencer_url'], 'http://172.30.77.13:8123/', 'rpc-2'],
+  [['network', 'l1_rpc_url'], 'http://172.30.77.12:8123', 'rpc-1'],
+])('a server of the deployment itself is no source of it: %j %s', async (path, url, name) => {
+  await expect(loadDeployment(await labDeployment([[['vars', ...path], url]]))).rejects.toThrow(
+    `where ${name} of this deployment serves: the node follows another`,
+  );
+});
+
+test('another program on a server of the deployment may be layer 1', async () => {
+  const { hosts } = await loadDeployment(
+    await labDeployment([[['vars', 'network', 'l1_rpc_url'], 'http://172.30.77.12:8545']]),
+  );
+  expect(hosts).toHaveLength(3);
+});

@@ -9,15 +9,18 @@ import type { RawVariables } from '../variables/variables.ts';
  * Faults in where the trusted sequencer and layer 1 are. The node asks them from a container; of
  * several addresses of layer 1 it is the HAProxy of the Database+Sync server that asks.
  */
-export function chainAddressFaults({ network }: Pick<RawVariables, 'network'>): Fault[] {
+export function chainAddressFaults(
+  hosts: LoadedInventory<RawVariables>['hosts'],
+  { network }: Pick<RawVariables, 'network'>,
+): Fault[] {
   const { trusted_sequencer_url, l1_rpc_url, l1_rpc_urls = [] } = network;
   const ofNode = Object.entries({ trusted_sequencer_url, l1_rpc_url }).flatMap(([key, url]) => {
     const host = hostOf(url);
-    return fault(['network', key], host, isOwn(host) ?? notOneHost(host));
+    return fault(['network', key], host, isOwn(host) ?? notOneHost(host) ?? follower(hosts, url));
   });
   const ofHaproxy = l1_rpc_urls.flatMap((url, at) => {
     const host = hostOf(url);
-    return fault(['network', 'l1_rpc_urls', String(at)], host, notOneHost(host));
+    return fault(['network', 'l1_rpc_urls', String(at)], host, notOneHost(host) ?? follower(hosts, url));
   });
   return [...ofNode, ...ofHaproxy];
 }
@@ -48,6 +51,20 @@ function hostOf(url = ''): string {
 function isOwn(host: string): string | undefined {
   if (!(serviceNames as readonly string[]).includes(host)) return undefined;
   return 'a container of this deployment: the node follows another';
+}
+
+/** A server of this deployment that would be asked for what it gets from there itself. */
+function follower(hosts: LoadedInventory<RawVariables>['hosts'], url = ''): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { port, protocol } = new URL(url);
+  const asked = Number(port || (protocol === 'https:' ? 443 : 80));
+  const host = hosts.find(
+    ({ connection, groups, vars: { ports, gateway } }) =>
+      connection.address.toLowerCase() === hostOf(url) &&
+      ((groups.includes('rpc') && [ports.rpc_http, ports.rpc_websocket].includes(asked)) ||
+        (groups.includes('gateway') && [gateway.http, gateway.websocket].includes(asked))),
+  );
+  return host && `where ${host.name} of this deployment serves: the node follows another`;
 }
 
 function fault(path: readonly string[], host: string, is: string | undefined): Fault[] {

@@ -204,7 +204,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
     ...signatureFaults(host.vars),
-    ...chainAddressFaults(host.vars),
+    ...chainAddressFaults(inventory.hosts, host.vars),
     ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
@@ -231,7 +231,7 @@ function addressFaults(
   { hosts }: Deployment,
   { name, groups, connection: { address }, vars }: Host,
 ): Fault[] {
-  if (!isLoopback(address)) return [];
+  if (!isLoopback(address)) return sharedAddressFaults(hosts, name, address);
   const others = hosts.filter((host) => host.name !== name && !isLoopback(host.connection.address));
   const namesIn = (...wanted: readonly string[]) =>
     others.filter((host) => host.groups.some((group) => wanted.includes(group))).map((host) => host.name);
@@ -253,6 +253,17 @@ function addressFaults(
     `${name} is at ${address}, and ${server} lets hosts in by their addresses`,
     `write the address from which ${name} reaches ${server}, or name it in firewall.connects_from of ${name}`,
   );
+}
+
+/** Behind one address with several ports for SSH, other ports reach one of the hosts alone. */
+function sharedAddressFaults(hosts: readonly Host[], name: string, address: string): Fault[] {
+  const same = hosts.filter(({ connection }) => connection.address.toLowerCase() === address.toLowerCase());
+  const [first] = same;
+  if (first === undefined || first.name === name) return [];
+  const what = `${name} has the address of ${first.name}, where the other hosts would reach only one of them`;
+  const hint =
+    'write the address at which the other hosts reach it; ssh_config or jump may lead to it by another way';
+  return [{ path: ['address'], at: 'host', what, hint }];
 }
 
 /** Ports of templates/gateway/acme.cfg. */

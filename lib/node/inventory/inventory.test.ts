@@ -26,6 +26,15 @@ async function said(file: string): Promise<string[]> {
   }
 }
 
+test('two hosts at one address are refused, also with different ports for SSH', async () => {
+  const behind = { address: '172.30.77.12', port: 2222 };
+  expect(await complaints([[['groups', 'rpc', 'rpc-2'], behind]])).toEqual([
+    expect.stringMatching(
+      /^lab\.yaml:\d+:\d+: rpc-2 has the address of rpc-1, where the other hosts would reach only one of them\n/,
+    ),
+  ]);
+});
+
 test('the lab inventory is valid, and its passwords are read', async () => {
   const { hosts, name } = await loadDeployment(await labDeployment());
   expect(name).toBe('lab');

@@ -82,3 +82,12 @@ test.each([['rpc-1.example'], ['10.0.0.0/33'], ['-j ACCEPT'], ['10.0.0.1\n-A INP
     );
   },
 );
+
+test.each(['::ffff:10.0.0.1', '::FFFF:10.0.0.0/104'])(
+  '%s would let nobody in, and is refused',
+  async (source) => {
+    await expect(of('db-1', [[['vars', 'firewall'], { json_rpc: [source] }]])).rejects.toThrow(
+      /lab\.yaml:\d+:\d+.*is an IPv4 address in the notation of IPv6/,
+    );
+  },
+);

@@ -203,6 +203,10 @@ export const ipNetworks = z.array(
       (text) => parseIpNetwork(text) !== undefined,
       'must be an IP address, or a network such as 10.0.0.0/8',
     )
+    .refine(
+      (text) => !/^::ffff:/i.test(text),
+      'is an IPv4 address in the notation of IPv6, which no packet has: write it as 10.0.0.1',
+    )
     .meta({ title: 'IP address or network' }),
 );
 

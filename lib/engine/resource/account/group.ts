@@ -1,5 +1,6 @@
 import { command } from '../../host/step.ts';
 import { drift, ok, type Resource, refused } from '../resource.ts';
+import { refuseUnknownSettings } from '../settings.ts';
 import { localGroups } from './accounts-file.ts';
 
 /**
@@ -8,7 +9,9 @@ import { localGroups } from './accounts-file.ts';
  * @param settings.gid its number; without it the host chooses one
  * @example group('operators', { gid: 900 })
  */
-export function group(name: string, { gid }: { readonly gid?: number } = {}): Resource {
+export function group(name: string, settings: { readonly gid?: number } = {}): Resource {
+  refuseUnknownSettings(`group ${name}`, settings, { gid: true });
+  const { gid } = settings;
   return {
     name: `group ${name}`,
 

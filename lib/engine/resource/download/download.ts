@@ -4,6 +4,7 @@ import { sha256Of } from '../file/content.ts';
 import { jobDirectory, runInUnit, startedEarly } from '../job/job.ts';
 import { withoutQuery } from '../network/http.ts';
 import { drift, driftOf, type Resource, type Verdict, type Work } from '../resource.ts';
+import { refuseUnknownSettings } from '../settings.ts';
 import { downloadScript, mostDownloadConnections, type Source } from './download-script.ts';
 
 export interface DownloadResource extends Work {
@@ -28,7 +29,16 @@ export function download({
     throw new RangeError(`${connections} is no number of connections from 1 to ${mostDownloadConnections}`);
   }
   const source = { ...file, connections };
-  const { url, path } = source;
+  const { url, path, sha256 } = source;
+  refuseUnknownSettings(`download to ${path}`, file, {
+    url: true,
+    shown: true,
+    path: true,
+    sha256: true,
+    keys: true,
+  });
+  if (!/^[0-9a-f]{64}$/i.test(sha256))
+    throw new TypeError(`download to ${path}: sha256 is not a SHA-256, which has 64 hexadecimal digits`);
   // Files of one name in different directories have different units.
   const place = sha256Of(path).slice(0, 8);
   const unit = `rpc-playbooks-download-${basename(path).replace(/[^A-Za-z0-9_.-]/g, '_')}-${place}`;

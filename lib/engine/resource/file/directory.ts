@@ -14,7 +14,9 @@ type DirectoryResource = WithAttributes<DirectoryResource>;
  *
  * @example directory('/srv/reports').mode(0o750).group('operators')
  */
-export function directory(path: string): DirectoryResource {
+export function directory(path: string, ...more: never[]): DirectoryResource {
+  if (more.length > 0)
+    throw new TypeError(`directory ${path} has no options: write directory('${path}').mode(…).owner(…)`);
   return make(path, { mode: 0o755, owner: 'root', group: 'root' });
 }
 

@@ -31,7 +31,10 @@ interface Wanted {
  *
  * @example file('/etc/motd').content('Managed by playbooks.\n')
  */
-export function file(path: string): FileResource {
+export function file(path: string, ...more: never[]): FileResource {
+  // Without an error the file would become empty.
+  if (more.length > 0)
+    throw new TypeError(`file ${path} has no options: write file('${path}').content(…).mode(…)`);
   return make(path, {
     bytes: Buffer.alloc(0),
     content: undefined,

@@ -4,6 +4,7 @@ import { command, type Step } from '../../host/step.ts';
 import { inRootsFolder } from '../../host/step-script.ts';
 import { inTheWay } from '../file/attributes.ts';
 import { drift, ok, type Resource, refused, unknownUntil } from '../resource.ts';
+import { refuseUnknownSettings } from '../settings.ts';
 
 interface Checkout {
   /** Address of the repository, without a password in it. */
@@ -25,7 +26,9 @@ const timeoutSeconds = 1800;
  *
  * @example gitCheckout('/opt/tools', { repository: 'https://git.example.org/tools.git', ref: 'v1.4.0' })
  */
-export function gitCheckout(path: string, { repository, ref }: Checkout): Resource {
+export function gitCheckout(path: string, checkout: Checkout): Resource {
+  refuseUnknownSettings(`checkout ${path}`, checkout, { repository: true, ref: true });
+  const { repository, ref } = checkout;
   const isCommit = /^[0-9a-f]{40}$/.test(ref);
   const wanted = isCommit ? ref : `refs/tags/${ref}`;
   return {

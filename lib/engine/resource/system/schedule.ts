@@ -1,6 +1,7 @@
 import { file } from '../file/file.ts';
 import { checkParts, type Part } from '../parts.ts';
 import { drift, type Resource } from '../resource.ts';
+import { refuseUnknownSettings } from '../settings.ts';
 import { service, startUnit } from './service.ts';
 
 const units = '/etc/systemd/system';
@@ -23,6 +24,15 @@ export interface Schedule {
   /** False: the command may do all that root may. */
   readonly sandbox?: false;
 }
+
+const scheduleSettings = {
+  every: true,
+  command: true,
+  description: true,
+  writes: true,
+  needs: true,
+  sandbox: true,
+} as const;
 
 /**
  * What a sandbox can leave to a command:
@@ -116,6 +126,7 @@ function sandboxLines(writes: readonly string[], needs: readonly Need[]): readon
  * @example schedule('clean-reports', { every: 86400, command: 'find /srv/reports -mtime +30 -delete', description: 'Removes old reports', writes: ['/srv/reports'] })
  */
 export function schedule(name: string, what: Schedule): Resource {
+  refuseUnknownSettings(`schedule ${name}`, what, scheduleSettings);
   const { every, description, writes, needs, sandbox } = what;
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(name))
     throw new TypeError(`schedule "${name}": not a name for a unit`);
