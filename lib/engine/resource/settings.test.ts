@@ -29,3 +29,21 @@ test.each([
 ])('what a resource would not look at is refused: %o %j', (kind, words, message) => {
   expect(() => made(kind, ...words)).toThrow(message);
 });
+
+test.each([
+  [600, '/srv/x: mode 600 is 1130; write 0o600 for 0600'],
+  [755, 'write 0o755 for 0755'],
+  [1777, 'write 0o1777 for 01777'],
+  ['0644', '/srv/x: 0644 is no mode; write one such as 0o644'],
+  [-1, 'is no mode'],
+  [0o10000, 'is no mode'],
+])('a mode that was not meant is refused: %j', (mode, message) => {
+  for (const kind of [file, directory]) expect(() => kind('/srv/x').mode(mode as number)).toThrow(message);
+});
+
+test.each([0o400, 0o440, 0o600, 0o640, 0o644, 0o700, 0o755, 0o777, 0o1777, 0o2750, 0o4755])(
+  'mode %o is taken',
+  (mode) => {
+    expect(directory('/srv/x').mode(mode).name).toBe('directory /srv/x');
+  },
+);

@@ -37,6 +37,22 @@ export function attributeDifferences(stat: Stat, wanted: FileAttributes): Differ
   ].filter(({ was, wanted }) => was !== wanted);
 }
 
+/** Of usual modes: `.mode(600)` is 01130, and nobody wants that. */
+const writtenWithoutOctal = /^(1777|[4-7][0-7][0-7])$/;
+
+/**
+ * Refuses what cannot be the bits of a mode, or was meant as octal.
+ *
+ * @throws TypeError with the path
+ */
+export function modeOf(path: string, mode: number): number {
+  // 400 to 511 are 0620 to 0777.
+  const isDecimal = mode > 0o777 && writtenWithoutOctal.test(String(mode));
+  if (isDecimal) throw new TypeError(`${path}: mode ${mode} is ${octal(mode)}; write 0o${mode} for 0${mode}`);
+  if (Number.isInteger(mode) && mode >= 0 && mode <= 0o7777) return mode;
+  throw new TypeError(`${path}: ${mode} is no mode; write one such as 0o644`);
+}
+
 /** As for chmod: `0644`. */
 function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');

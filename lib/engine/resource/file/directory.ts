@@ -2,7 +2,13 @@ import { posix } from 'node:path';
 import type { FileAttributes } from '../../host/host.ts';
 import { makeDirectory } from '../../host/step.ts';
 import { type Difference, drift, driftOf, refused, type Verdict } from '../resource.ts';
-import { attributeDifferences, describeAttributes, inTheWay, type WithAttributes } from './attributes.ts';
+import {
+  attributeDifferences,
+  describeAttributes,
+  inTheWay,
+  modeOf,
+  type WithAttributes,
+} from './attributes.ts';
 import { systemFolderAt } from './system-folders.ts';
 
 type DirectoryResource = WithAttributes<DirectoryResource>;
@@ -24,7 +30,7 @@ function make(path: string, wanted: FileAttributes): DirectoryResource {
   const change = [makeDirectory(path, wanted)];
   return {
     name: `directory ${path}`,
-    mode: (bits) => make(path, { ...wanted, mode: bits }),
+    mode: (bits) => make(path, { ...wanted, mode: modeOf(path, bits) }),
     owner: (name) => make(path, { ...wanted, owner: String(name) }),
     group: (name) => make(path, { ...wanted, group: String(name) }),
 

@@ -7,6 +7,7 @@ import {
   inTheWay,
   isFileOrLink,
   kindOf,
+  modeOf,
   type WithAttributes,
 } from './attributes.ts';
 import { asText, type Content, largestShown, sha256Of } from './content.ts';
@@ -55,7 +56,7 @@ function make(path: string, wanted: Wanted): FileResource {
     name: `file ${path}`,
     changes: changesOfFile(path),
     content: (content) => make(path, { ...wanted, ...given(content) }),
-    mode: (mode) => make(path, { ...wanted, mode }),
+    mode: (mode) => make(path, { ...wanted, mode: modeOf(path, mode) }),
     owner: (owner) => make(path, { ...wanted, owner: String(owner) }),
     group: (group) => make(path, { ...wanted, group: String(group) }),
 
