@@ -8,28 +8,20 @@ interface Stream {
  * rest silently. Any other error, such as a full disk, is reported once on standard error, and the
  * process does not end with 0.
  */
-export function outliveOutput(
-  out: Stream = process.stdout,
-  err: Stream = process.stderr,
-  fail: () => void = endWithFailure,
-): void {
+export function outliveOutput(out: Stream = process.stdout, err: Stream = process.stderr): void {
   let quiet = false;
   out.on('error', ({ code }) => {
     if (!quiet && code !== 'EPIPE') {
       err.write(`the output cannot be written (${code ?? 'unknown error'}) and ends here\n`);
-      fail();
+      // Whoever reads the file would take half of the output for all of it.
+      process.once('exit', () => {
+        process.exitCode ||= 1;
+      });
     }
     quiet = true;
   });
   // No output is left to report it on.
   err.on('error', () => {});
-}
-
-/** Whoever reads the file would take half of the output for all of it. */
-function endWithFailure(): void {
-  process.once('exit', () => {
-    process.exitCode ||= 1;
-  });
 }
 
 /** Ends the process when its output is closed: for a command that prints repeatedly. */

@@ -88,10 +88,11 @@ function refuseOthers(path: string, way: string, folder = dirname(path)): void {
  * Writes a new file of mode 0600 and renames it over the old one: private text is never in a file
  * that others can read.
  *
+ * @param output as for `privateTarget`
  * @throws Problem where the file cannot be written; an older file stays
  */
-export function writePrivateFile(path: string, content: string | Uint8Array): void {
-  const target = privateTarget(path);
+export function writePrivateFile(path: string, content: string | Uint8Array, output?: Output): void {
+  const target = privateTarget(path, output);
   try {
     putInPlace(target, content);
   } catch (error) {
@@ -129,5 +130,6 @@ export function whyUnwritten(error: unknown): string {
   return reasons[code] ?? code;
 }
 
-const cannotWrite = (path: string, error: unknown) =>
+/** The error for a path that the file system refused. */
+export const cannotWrite = (path: string, error: unknown) =>
   new Problem(`cannot write ${path} (${whyUnwritten(error)})`);

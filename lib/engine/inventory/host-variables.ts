@@ -46,14 +46,12 @@ export function withVariables(
   { all, vars, over }: SharedLayers,
 ): { readonly hosts: readonly OutlinedHost[]; readonly problems: readonly Problem[] } {
   const conflicts = new ConflictList();
-  const twoRegions: Problem[] = [];
   const above = overlay(over.map((layer) => layer.vars));
   const ofGroups = variablesOfGroups(hosts, tree, vars);
   const outlined = hosts.map((host) => {
     const { name, own } = host;
     const groups = ofGroups(host.groups);
     const region = own.entries.get('region');
-    twoRegions.push(...contradiction(name, own));
     const entries = new Map([...(region ? [['region', region] as const] : []), ...entriesAt(own, ['vars'])]);
     const ofHost: Located = { kind: 'map', at: vars.at, entries };
     for (const conflict of groups.conflicts)
@@ -61,15 +59,15 @@ export function withVariables(
     const layers = [...all, ...groups.layers, { of: `host ${name}`, hosts: [name], vars: ofHost }, ...over];
     return { ...host, layers, vars: { ...merge(merge(groups.vars, ofHost), above), at: vars.at } };
   });
-  return { hosts: outlined, problems: [...twoRegions, ...conflicts.problems()] };
+  return { hosts: outlined, problems: [...hosts.flatMap(twoRegions), ...conflicts.problems()] };
 }
 
 /** `region` of a host is short for `vars.region`: one of two would have no effect. */
-function contradiction(host: string, own: Located): Problem[] {
+function twoRegions({ name, own }: NamedHost): Problem[] {
   const [short, long] = [scalarAt(own, ['region']), scalarAt(own, ['vars', 'region'])];
   if (short === undefined || long === undefined || short === long) return [];
   return [
-    new Problem(`${host} has two regions: ${String(short)}, and ${String(long)} in its vars`, {
+    new Problem(`${name} has two regions: ${String(short)}, and ${String(long)} in its vars`, {
       where: valuePlace(own, ['vars', 'region']),
       hint: 'keep one of them',
     }),

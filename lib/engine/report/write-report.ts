@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { privateTarget, whyUnwritten, writePrivateFile } from '../file/private-output.ts';
+import { cannotWrite, writePrivateFile } from '../file/private-output.ts';
 import { Problem } from '../problem/problem.ts';
 import { readRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
@@ -20,14 +20,13 @@ export function writeReport(record: string, out: string): void {
   if (resolve(record) === resolve(out))
     throw new Problem(`${out} is the record itself`, { hint: 'choose another file: --out FILE' });
   if (!/^\/(proc|sys|dev)\//.test(resolve(out))) makeFolder(dirname(resolve(out)), out);
-  privateTarget(out, reportOutput);
-  writePrivateFile(out, html);
+  writePrivateFile(out, html, reportOutput);
 }
 
 function makeFolder(folder: string, out: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new Problem(`cannot write ${out} (${whyUnwritten(error)})`);
+    throw cannotWrite(out, error);
   }
 }

@@ -1,6 +1,6 @@
 import type { NamedHost } from '../inventory/pattern.ts';
 import type { Role } from '../resource/role.ts';
-import { didYouMean } from '../text/suggest.ts';
+import { refuseUnknownSettings } from '../resource/settings.ts';
 import { type HostCount, refuseMiscounts, type Serial, type Turns } from './rolling.ts';
 
 /**
@@ -67,8 +67,7 @@ export interface Playbook<V> {
   readonly needsGroup?: { readonly name: string; readonly hint: string };
 }
 
-/** A record, so that a key of `Play` without an entry here does not compile. */
-const playOptions: Readonly<Record<keyof Play<unknown>, true>> = {
+const playOptions = {
   name: true,
   hosts: true,
   roles: true,
@@ -78,16 +77,11 @@ const playOptions: Readonly<Record<keyof Play<unknown>, true>> = {
   serial: true,
   maxFail: true,
   turns: true,
-};
+} as const;
 
 /** A team's own playbook is not checked by a compiler: `serail: 1` would change all hosts at once. */
-function refuseMistakes(name: string, options: Readonly<Partial<Play<never>>>): void {
-  const known = Object.keys(playOptions);
-  const unknown = Object.keys(options).find((key) => !known.includes(key));
-  if (unknown !== undefined) {
-    const meant = didYouMean(unknown, known);
-    throw new TypeError(`play "${name}" has no option ${unknown}${meant ? `: ${meant}` : ''}`);
-  }
+function refuseMistakes<V>(name: string, options: PlayOptions<V>): void {
+  refuseUnknownSettings(`play "${name}"`, options, playOptions, 'option');
   if (typeof options.hosts !== 'string')
     throw new TypeError(`play "${name}" needs hosts, a host pattern such as 'rpc'`);
   if (!Array.isArray(options.roles))

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isLoopback } from '../../engine/inventory/address.ts';
+import { isLoopback, usualAddress } from '../../engine/inventory/address.ts';
 import type { InventoryHost } from '../../engine/inventory/inventory.ts';
 import type { LoadedInventory } from '../../engine/inventory/load.ts';
 import { type Place, Problem } from '../../engine/problem/problem.ts';
@@ -13,7 +13,7 @@ import { groups } from '../variables/groups.ts';
 import { choosesLayer1 } from '../variables/layer1.ts';
 import { isMonitor, monitoringPorts } from '../variables/monitoring.ts';
 import type { RawVariables } from '../variables/variables.ts';
-import { chainAddressFaults } from './chain-addresses.ts';
+import { chainAddressFaults, servedPlaces } from './chain-addresses.ts';
 import { connectionFaults } from './connections.ts';
 import { containerSubnetFaults } from './container-subnet.ts';
 import { gatewayFaults, gatewayPorts } from './gateway.ts';
@@ -28,13 +28,15 @@ type Path = readonly string[];
  * The rules between hosts, and between variables, that the schema of the variables cannot express.
  */
 export function deploymentProblems(inventory: Deployment): Problem[] {
+  const served = servedPlaces(inventory.hosts);
   return [
     ...groupProblems(inventory),
+    ...sharedAddresses(inventory),
     ...shared.flatMap((path) => differing(inventory, path, ({ vars }) => valueAt(vars, path))),
     ...differing(inventory, ['tls'], ({ vars }) => JSON.stringify(vars.tls ?? false)),
     ...inventory.hosts.flatMap((host) => [
       ...unusedVariables(inventory, host),
-      ...valueProblems(inventory, host),
+      ...valueProblems(inventory, host, served),
     ]),
   ];
 }
@@ -193,7 +195,11 @@ function unusedVariables({ hosts, hostsWith, placeOfKey }: Deployment, { name, g
     });
 }
 
-function valueProblems(inventory: Deployment, host: Host): Problem[] {
+function valueProblems(
+  inventory: Deployment,
+  host: Host,
+  served: ReturnType<typeof servedPlaces>,
+): Problem[] {
   const faults: readonly Fault[] = [
     ...addressFaults(inventory, host),
     ...connectionFaults(inventory.hosts, host),
@@ -204,7 +210,7 @@ function valueProblems(inventory: Deployment, host: Host): Problem[] {
     ...portFaults(inventory, host),
     ...generationFaults(host.vars),
     ...signatureFaults(host.vars),
-    ...chainAddressFaults(inventory.hosts, host.vars),
+    ...chainAddressFaults(host.vars, served),
     ...layer1Faults(inventory.hosts, host),
     ...overrideFaults(host.vars),
   ];
@@ -231,7 +237,7 @@ function addressFaults(
   { hosts }: Deployment,
   { name, groups, connection: { address }, vars }: Host,
 ): Fault[] {
-  if (!isLoopback(address)) return sharedAddressFaults(hosts, name, address);
+  if (!isLoopback(address)) return [];
   const others = hosts.filter((host) => host.name !== name && !isLoopback(host.connection.address));
   const namesIn = (...wanted: readonly string[]) =>
     others.filter((host) => host.groups.some((group) => wanted.includes(group))).map((host) => host.name);
@@ -255,15 +261,22 @@ function addressFaults(
   );
 }
 
-/** Behind one address with several ports for SSH, other ports reach one of the hosts alone. */
-function sharedAddressFaults(hosts: readonly Host[], name: string, address: string): Fault[] {
-  const same = hosts.filter(({ connection }) => connection.address.toLowerCase() === address.toLowerCase());
-  const [first] = same;
-  if (first === undefined || first.name === name) return [];
-  const what = `${name} has the address of ${first.name}, where the other hosts would reach only one of them`;
-  const hint =
-    'write the address at which the other hosts reach it; ssh_config or jump may lead to it by another way';
-  return [{ path: ['address'], at: 'host', what, hint }];
+/**
+ * Hosts behind one address, with a port for SSH each: at all other ports of it one of them answers.
+ * Hosts at loopback are told of elsewhere.
+ */
+function sharedAddresses({ hosts, placeOfGroup }: Deployment): Problem[] {
+  const seen = new Map<string, string>();
+  return hosts.flatMap(({ name, groups: own, connection }) => {
+    const address = usualAddress(connection.address);
+    const first = seen.get(address);
+    if (first === undefined) seen.set(address, name);
+    if (first === undefined || isLoopback(address)) return [];
+    const what = `${name} has the address of ${first}, where the other hosts would reach only one of them`;
+    const hint =
+      'write the address at which the other hosts reach it; ssh_config or jump may lead to it by another way';
+    return [new Problem(what, { where: placeOfGroup(own[0] ?? '', name, 'address'), hint })];
+  });
 }
 
 /** Ports of templates/gateway/acme.cfg. */
