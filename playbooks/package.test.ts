@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -334,6 +335,18 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
     expect(program(fleet, 'validate', '--inventory', 'testnet').stderr).not.toContain('No matching export');
   });
 
+  test('a change of a role compiles that role alone', () => {
+    const cache = join(root, 'node_modules/.cache/rpc-playbooks');
+    const validate = () => {
+      program(fleet, 'validate', '--inventory', 'one');
+      return readdirSync(cache);
+    };
+    const before = validate();
+    writeFileSync(role, goodRole.replace('...tools', "'zsh'"));
+    const made = validate().filter((name) => !before.includes(name));
+    expect(made.map((name) => statSync(join(cache, name, 'program.cjs')).size < 10_000)).toEqual([true]);
+  });
+
   test.each<[what: string, spoil: () => void, said: () => string, undo: () => void]>([
     [
       'a role with the name of one of ours',
@@ -352,6 +365,24 @@ await runPlaybook(playbook('operators', 'gives operators their tools.', [play('a
       () => writeFileSync(role, "import '../inventory/x.ts';\n"),
       () =>
         `${role}:1:8: ../inventory/x.ts is outside of roles/: a role imports from files in it, or a package\n`,
+      () => {},
+    ],
+    [
+      'a role that imports what is for playbooks',
+      () => writeFileSync(role, "import { play } from 'rpc-playbooks';\nexport default play;\n"),
+      () => `${role}:1:22: rpc-playbooks is for playbooks: a role imports from rpc-playbooks/roles\n`,
+      () => {},
+    ],
+    [
+      'a role that imports a kind that there is not',
+      () => writeFileSync(role, "import { pakages } from 'rpc-playbooks/roles';\nexport default pakages;\n"),
+      () => `${role}:1:10: No matching export in "package:rpc-playbooks/roles" for import "pakages"\n`,
+      () => {},
+    ],
+    [
+      'a role that fails where it is read',
+      () => writeFileSync(role, "throw new Error('not now');\n"),
+      () => `${role} cannot be loaded: not now\n  --verbose shows where\n`,
       () => {},
     ],
     [

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import * as vm from 'node:vm';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,6 +16,9 @@ const cache = join(root, 'node_modules/.cache/rpc-playbooks');
 const day = 24 * 3600 * 1000;
 /** A folder that was not used for this time is removed. Milliseconds. */
 const keptFor = 7 * day;
+
+/** Where compiled roles of a team find the program's kinds: a name of `globalThis`. */
+export const ownRolesImport = 'rpc-playbooks/roles';
 
 /** The sizes of all files of a folder, by name. It is written last. */
 const contents = 'contents.json';
@@ -29,10 +33,14 @@ const folderMode = 0o755;
  * Modules that share what they import, as if each were imported from its own file.
  *
  * @param {readonly string[]} modules TypeScript files from the program's root, or absolute
+ * @param {object} [kinds] what a team's own roles import from `rpc-playbooks/roles`: the program has
+ * it already, so a change of such a role compiles the role alone
  * @returns {Promise<(file: string) => Promise<any>>} imports one of them
  */
-export async function compiled(modules) {
-  const program = load(join(await folderOf(modules), 'program.cjs'));
+export async function compiled(modules, kinds) {
+  if (kinds) Object.assign(globalThis, { [ownRolesImport]: kinds });
+  const folder = await folderOf(modules, kinds && Object.keys(kinds));
+  const program = load(join(folder, 'program.cjs'));
   return async (file) => program.modules[file]?.();
 }
 
@@ -62,6 +70,8 @@ function load(path) {
   } catch {
     // It does not exist yet, or only another user may read it.
   }
+  // After some minutes V8 would throw compiled code away, and the longest runs would keep the least.
+  setFlagsFromString('--no-flush-bytecode');
   const text = `(function (exports, require, module) {${fs.readFileSync(path, 'utf8')}\n})`;
   const script = new vm.Script(text, { filename: path, ...(cachedData && { cachedData }) });
   const module = { exports: /** @type {any} */ ({}) };
@@ -86,13 +96,14 @@ const sha256 = (data) => createHash('sha256').update(data).digest();
 
 /**
  * @param {readonly string[]} modules
+ * @param {readonly string[]} [kinds] names
  */
-async function folderOf(modules) {
+async function folderOf(modules, kinds) {
   for (;;) {
     const folder = join(cache, stateOf(modules));
     if (isUsable(folder)) return folder;
     const { compile } = await import('./compile.mjs');
-    const files = await compile(modules);
+    const files = await compile(modules, kinds);
     // A source that changed during the compilation could have left a mixture.
     if (folder === join(cache, stateOf(modules))) return keep(files, folder);
   }

@@ -4,16 +4,18 @@ import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { distrust, refusalText } from '../engine/file/trust.mjs';
+import { ownRolesImport } from './cache.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
  * @param {readonly string[]} modules files from the project's root, or absolute
+ * @param {readonly string[]} [kinds] names that the program has for `rpc-playbooks/roles`
  * @returns {Promise<import('esbuild').OutputFile[]>} one CommonJS module, program.cjs, and its
  * source map. It exports `modules`: functions
  *   that import a module, by its file
  */
-export async function compile(modules) {
+export async function compile(modules, kinds = []) {
   const { build } = await import('esbuild');
   const imports = modules.map(
     (file) =>
@@ -38,7 +40,7 @@ export async function compile(modules) {
     plugins: [
       ...(modules.some(isAbsolute) ? [{ name: 'trust', setup: refuseOthers }] : []),
       { name: 'places', setup: keepPlaces },
-      { name: 'own', setup: (building) => serveOwn(building, modules) },
+      { name: 'own', setup: (building) => serveOwn(building, modules, kinds) },
     ],
   });
   return outputFiles;
@@ -85,11 +87,17 @@ function keepPlaces(build) {
  *
  * @param {import('esbuild').PluginBuild} build
  * @param {readonly string[]} modules
+ * @param {readonly string[]} kinds
  */
-function serveOwn(build, modules) {
+function serveOwn(build, modules, kinds) {
   const own = dirname(modules.find((file) => isAbsolute(file)) ?? sep);
-  const kinds = join(root, 'lib/engine/resource/kinds.ts');
-  build.onResolve({ filter: /^rpc-playbooks\/roles$/ }, () => ({ path: kinds }));
+  build.onResolve({ filter: /^rpc-playbooks\/roles$/ }, ({ path }) => ({ path, namespace: 'package' }));
+  build.onLoad({ filter: /.*/, namespace: 'package' }, () => ({
+    contents: `export const { ${kinds.join(', ')} } = globalThis[${JSON.stringify(ownRolesImport)}];`,
+  }));
+  build.onResolve({ filter: /^rpc-playbooks$/ }, () => ({
+    errors: [{ text: 'rpc-playbooks is for playbooks: a role imports from rpc-playbooks/roles' }],
+  }));
   build.onResolve({ filter: /^\.\.\// }, ({ path, importer }) => {
     const leaves =
       importer.startsWith(own + sep) && relative(own, join(dirname(importer), path)).startsWith('..');

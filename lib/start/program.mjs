@@ -1,7 +1,7 @@
 // The program behind the playbooks: its commands and the roles, in TypeScript, compiled once for
 // each state of the sources.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compiled, isSource } from './cache.mjs';
 import { commandLine } from './command-line.mjs';
@@ -15,6 +15,7 @@ const commands = readdirSync(new URL('../commands/', import.meta.url))
     (file) =>
       existsSync(new URL(`../../${file}`, import.meta.url)) && dirname(file) !== dirname(runsPlaybooks),
   );
+const kinds = 'lib/engine/resource/kinds.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const roleFolder = new URL('../../roles/', import.meta.url);
 const roles = readdirSync(roleFolder)
@@ -27,7 +28,8 @@ const roles = readdirSync(roleFolder)
 
 const own = ownRoles();
 
-const load = await compiled([runsPlaybooks, ...roles, ...own, ...commands]).catch(refuse);
+const load = await compiled([runsPlaybooks, kinds, ...roles, ...commands]).catch(refuse);
+const loadOwn = own.length > 0 ? await compiled(own, await load(kinds)).catch(refuse) : load;
 
 /**
  * Imports a module of the program.
@@ -36,7 +38,8 @@ const load = await compiled([runsPlaybooks, ...roles, ...own, ...commands]).catc
  * team's own role
  */
 export function program(file) {
-  return load(file).catch(refuse);
+  if (!isAbsolute(file)) return load(file).catch(refuse);
+  return loadOwn(file).catch((error) => refuse(error, `${file} cannot be loaded`));
 }
 
 /** Names of the commands that are not playbooks. */
@@ -97,13 +100,14 @@ function ownRoles() {
  * Reports code that cannot be compiled or loaded: the place, and no stack unless asked for.
  *
  * @param {unknown} error
+ * @param {string} [what] could not be done
  * @returns {never}
  */
-function refuse(error) {
+function refuse(error, what = 'the program cannot be loaded') {
   const { errors, code, message, stack } =
     /** @type {Partial<import('esbuild').BuildFailure & NodeJS.ErrnoException>} */ (error);
   if (errors) end(placesOf(errors, root));
   if (code === 'ERR_MODULE_NOT_FOUND') end(`${message}\n  the packages are not all installed: npm ci`);
   if (process.argv.includes('--verbose')) end(stack ?? String(error));
-  end(`the program cannot be loaded: ${message ?? error}\n  --verbose shows where`);
+  end(`${what}: ${message ?? error}\n  --verbose shows where`);
 }
