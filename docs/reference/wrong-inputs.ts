@@ -135,6 +135,8 @@ export const wrongValues: readonly WrongValue[] = [
   ['vars.paths.data', 'data'],
   ['vars.paths.data', '/'],
   ['vars.paths.data', '/etc'],
+  ['vars.paths.data', '/opt/rpc-node/data'],
+  ['vars.paths.data', '/var/lib/docker'],
   ['vars.paths.date', '/data'],
   ['vars.docker_root', '{ disk: sdb }'],
   ['vars.docker_root', '{ temporary_disk: true }'],

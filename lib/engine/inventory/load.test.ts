@@ -129,7 +129,7 @@ groups:
   test('may have SSH defaults, which a host overrides; paths are relative to it', async () => {
     const here = await write({
       'a.yaml': `ssh: { user: root, port: 2222, identity_file: keys/id, known_hosts: ~/hosts, jump: a@b:1 }
-${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 22, jump: [c, d], host_key: ssh-ed25519 AAAA, connection: local }')}`,
+${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 22, jump: [c, d], host_key: ssh-ed25519 AAAA }')}`,
     });
     const [db, rpc] = (await loadInventory(join(here, 'a.yaml'), schema)).hosts;
     expect(db?.connection).toMatchObject({
@@ -140,7 +140,7 @@ ${good.replace('{ address: 10.0.0.2 }', '{ address: "fd00::2", user: op, port: 2
     });
     expect(db?.connection.knownHostsFile).toMatch(/^\/.*[^~]\/hosts$/);
     expect(rpc?.connection).toMatchObject({
-      type: 'local',
+      type: 'ssh',
       address: 'fd00::2',
       user: 'op',
       port: 22,
@@ -368,6 +368,14 @@ test.each<[string, string | Buffer, string[]]>([
       .replace('10.0.0.1', '10.0.0.1, connection: local')
       .replace('10.0.0.2', '10.0.0.2, connection: local'),
     ['a.yaml:5:28: rpc-1 has the same address as db-1: this machine\n  each host is named once'],
+  ],
+  [
+    'settings of SSH for this machine',
+    good.replace('10.0.0.2', '10.0.0.2, connection: local, user: op, jump: [a, b]'),
+    [
+      'a.yaml:5:63: user of rpc-1 has no use: connection is local, so there is no login\n  leave user out; the run is at work on this machine, as the user who starts it',
+      'a.yaml:5:73: jump of rpc-1 has no use: connection is local, so there is no login\n  leave jump out; the run is at work on this machine, as the user who starts it',
+    ],
   ],
   [
     'a port in an address',

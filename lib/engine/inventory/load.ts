@@ -169,7 +169,7 @@ async function checkAll<S extends z.ZodType>(
   // Variables are searched once for each host, merged.
   const open = findPlaceholders(outline.top, isSetting);
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
-  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline)];
+  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline), ...unusedSettings(outline)];
   if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
   const given = outline.hosts.map((host) => host.vars);
   const secrets = new SecretHolders(
@@ -317,6 +317,20 @@ function duplicateAddresses({ hosts, ssh }: InventoryOutline): Problem[] {
       hint: 'each host is named once',
     });
   });
+}
+
+/** What a host says of a way by SSH, where there is none. */
+function unusedSettings({ hosts }: InventoryOutline): Problem[] {
+  const ofSsh = ['user', 'port', 'identity_file', 'known_hosts', 'jump', 'client', 'host_key'];
+  return hosts.flatMap(({ name, own }) =>
+    ofSsh.flatMap((key) => {
+      if (scalarAt(own, ['connection']) !== 'local' || valueAt(own, [key]) === undefined) return [];
+      return new Problem(`${key} of ${name} has no use: connection is local, so there is no login`, {
+        where: valuePlace(own, [key]),
+        hint: `leave ${key} out; the run is at work on this machine, as the user who starts it`,
+      });
+    }),
+  );
 }
 
 /**

@@ -640,6 +640,21 @@ test.each<[string, Changes, string | RegExp]>([
     /paths\.deployment must be a folder of its own/,
   ],
   [
+    "data in Docker's own folder",
+    [[['vars', 'paths'], { data: '/var/lib/docker/rpc' }]],
+    /paths\.data must be a folder of its own, not one of the system$/m,
+  ],
+  [
+    'data in the folder of the files',
+    [[['vars', 'paths'], { data: '/opt/rpc-node' }]],
+    /paths\.data must be outside of paths\.deployment: passwords are there, and only root may enter it$/m,
+  ],
+  [
+    'data below the folder of the files',
+    [[['vars', 'paths'], { data: '/srv/rpc/data', deployment: '/srv/rpc' }]],
+    /paths\.data must be outside of paths\.deployment/,
+  ],
+  [
     'a folder with a slash behind it',
     [[['vars', 'paths'], { data: '/data/' }]],
     /paths\.data must name a folder/,

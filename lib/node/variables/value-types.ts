@@ -187,9 +187,10 @@ export const folder = absolutePath.refine(
 
 /**
  * A folder for data is root's alone, or its program's. The others of these names may be a
- * program's or a package's.
+ * program's or a package's, and Docker's own moves to another disk with all that is in it.
  */
-const isNotOwn = (path: string) => isSystemFolder(path) || /^\/(usr|var)\/\w+$/.test(path);
+const isNotOwn = (path: string) =>
+  isSystemFolder(path) || /^\/(usr|var)\/\w+$|^\/var\/lib\/docker(\/|$)/.test(path);
 
 export const ownFolder = folder.refine(
   (path) => !isNotOwn(path),

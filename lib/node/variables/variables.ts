@@ -290,6 +290,9 @@ export const variablesSchema = z.strictObject({
       .describe(
         'Whether `data` may be on a temporary disk of a cloud, or in memory: all databases are lost when the server is stopped, resized or moved',
       ),
+  }).refine(({ data, deployment }) => !`${data}/`.startsWith(`${deployment}/`), {
+    path: ['data'],
+    error: 'must be outside of paths.deployment: passwords are there, and only root may enter it',
   }),
   ports: section('TCP ports published on the host', {
     state_db: port.default(5432).describe('State database, on the Database+Sync server, for all hosts'),
