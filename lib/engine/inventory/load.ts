@@ -169,7 +169,12 @@ async function checkAll<S extends z.ZodType>(
   // Variables are searched once for each host, merged.
   const open = findPlaceholders(outline.top, isSetting);
   const { data: settings, problems: wrong } = check(inventorySchema, outline.top);
-  const problems = [...wrong, ...outline.problems, ...duplicateAddresses(outline), ...unusedSettings(outline)];
+  const problems = [
+    ...wrong,
+    ...outline.problems,
+    ...duplicateAddresses(outline),
+    ...unusedSettings(outline),
+  ];
   if (connects) problems.push(...missingKeyFiles(outline, missingFileHint));
   const given = outline.hosts.map((host) => host.vars);
   const secrets = new SecretHolders(
