@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { directory, download, file, gitCheckout, group, schedule, user } from './kinds.ts';
+import * as kinds from './kinds.ts';
+
+const byName: Readonly<Record<string, unknown>> = { ...kinds };
+const { directory, download, file, gitCheckout, group, schedule, user } = kinds;
 
 // As a team's own role writes them, which no compiler checks.
 const made = (kind: unknown, ...words: readonly unknown[]) =>
@@ -28,6 +31,27 @@ test.each([
   [download, [{ url: 'http://x.example/y', path: '/y' }], 'download to /y: sha256 is not a SHA-256'],
 ])('what a resource would not look at is refused: %o %j', (kind, words, message) => {
   expect(() => made(kind, ...words)).toThrow(message);
+});
+
+test.each<[kind: string, words: readonly unknown[], message: string]>([
+  ['user', [undefined], 'user: name is undefined, and has to be text'],
+  ['group', [undefined], 'group: name is undefined'],
+  ['authorizedKey', [undefined, 'ssh-ed25519 AAAA'], 'authorizedKey: user is undefined'],
+  ['file', [undefined], 'file: path is undefined'],
+  ['directory', [undefined], 'directory: path is undefined'],
+  ['jsonFile', [undefined, {}], 'jsonFile: path is undefined'],
+  ['line', ['/etc/x', undefined], 'line: text is undefined'],
+  ['noLine', ['/etc/x', undefined], 'noLine: text is undefined'],
+  ['link', ['/etc/x', undefined], 'link: target is undefined'],
+  ['mount', ['/data', undefined], 'mount: device is undefined'],
+  ['dockerImage', [undefined], 'dockerImage: reference is undefined'],
+  ['timezone', [undefined], 'timezone: zone is undefined'],
+  ['service', [undefined], 'service: name is undefined'],
+  ['stoppedService', [undefined], 'stoppedService: name is undefined'],
+  ['sysctl', ['vm.swappiness', undefined], 'sysctl: value is undefined'],
+  ['packages', ['tmux', 5], 'packages: name is 5, and has to be text'],
+])('what is no text is refused: %s %j', (kind, words, message) => {
+  expect(() => made(byName[kind], ...words)).toThrow(message);
 });
 
 test.each([

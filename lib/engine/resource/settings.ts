@@ -20,3 +20,16 @@ export function refuseUnknownSettings<T extends object>(
   const meant = didYouMean(unknown, Object.keys(known));
   throw new TypeError(`${owner} has no ${word} ${unknown}${meant ? `: ${meant}` : ''}`);
 }
+
+/**
+ * Refuses arguments that are no text, as a variable that is not set: `user undefined` would be made.
+ *
+ * @param kind for the error, such as `user`
+ * @param texts arguments by their names
+ * @throws TypeError that names the first of them
+ */
+export function refuseNoText(kind: string, texts: Readonly<Record<string, unknown>>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    if (typeof text !== 'string') throw new TypeError(`${kind}: ${name} is ${text}, and has to be text`);
+  }
+}

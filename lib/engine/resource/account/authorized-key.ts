@@ -1,6 +1,7 @@
 import { command } from '../../host/step.ts';
 import { inTheWay, isFileOrLink, kindOf } from '../file/attributes.ts';
 import { drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { localUsers } from './accounts-file.ts';
 
 /** To append a line takes no time. */
@@ -15,6 +16,7 @@ const seconds = 10;
  * @example authorizedKey('deploy', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ… deploy@example.org')
  */
 export function authorizedKey(user: string, key: string): Resource {
+  refuseNoText('authorizedKey', { user, key });
   const [, body] = /(?:^|\s)(AAAA[A-Za-z0-9+/]{16,}={0,2})(?:\s|$)/.exec(key) ?? [];
   if (body === undefined || key.includes('\n')) throw new TypeError('a key is one line of a .pub file');
   return {

@@ -1,6 +1,6 @@
 import { command } from '../../host/step.ts';
 import { drift, ok, type Resource, refused } from '../resource.ts';
-import { refuseUnknownSettings } from '../settings.ts';
+import { refuseNoText, refuseUnknownSettings } from '../settings.ts';
 import { localGroups } from './accounts-file.ts';
 
 /**
@@ -10,6 +10,7 @@ import { localGroups } from './accounts-file.ts';
  * @example group('operators', { gid: 900 })
  */
 export function group(name: string, settings: { readonly gid?: number } = {}): Resource {
+  refuseNoText('group', { name });
   refuseUnknownSettings(`group ${name}`, settings, { gid: true });
   const { gid } = settings;
   return {

@@ -1,7 +1,7 @@
 import type { Reader } from '../../host/host.ts';
 import { command, type Step } from '../../host/step.ts';
 import { drift, driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
-import { refuseUnknownSettings } from '../settings.ts';
+import { refuseNoText, refuseUnknownSettings } from '../settings.ts';
 import { localGroups, localUsers } from './accounts-file.ts';
 
 interface UserSettings {
@@ -20,6 +20,7 @@ interface UserSettings {
  * @example user('deploy', { groups: ['docker'] })
  */
 export function user(name: string, settings: UserSettings = {}): Resource {
+  refuseNoText('user', { name });
   refuseUnknownSettings(`user ${name}`, settings, { uid: true, groups: true, shell: true });
   const { uid, groups = [], shell = '/bin/bash' } = settings;
   return {

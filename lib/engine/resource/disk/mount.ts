@@ -4,6 +4,7 @@ import type { Reader } from '../../host/host.ts';
 import { command, makeDirectory, type Step } from '../../host/step.ts';
 import { newText, readText } from '../file/edited-text.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { fstabLine, sameEntry, withEntry } from './fstab.ts';
 
 const table = '/etc/fstab';
@@ -21,6 +22,7 @@ const decide = 'nothing was changed; check both, and decide';
  * @example mount('/data', '/dev/nvme1n1p1')
  */
 export function mount(target: string, device: string): Resource {
+  refuseNoText('mount', { target, device });
   return {
     name: `${target} is mounted from ${device}`,
 

@@ -1,6 +1,7 @@
 import { command } from '../../host/step.ts';
 import { Failure } from '../../problem/problem.ts';
 import { drift, ok, type Resource } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { untilDockerRuns } from './docker-engine.ts';
 
 /** Images are several GB and registries can be slow. Seconds. */
@@ -23,6 +24,7 @@ export interface ImagePin {
  * @example dockerImage('registry.example.org/tools:1.4')
  */
 export function dockerImage(reference: string, pin?: ImagePin): Resource {
+  refuseNoText('dockerImage', { reference });
   return {
     name: `image ${reference}`,
     async check(host) {

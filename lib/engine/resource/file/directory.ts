@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { FileAttributes } from '../../host/host.ts';
 import { makeDirectory } from '../../host/step.ts';
 import { type Difference, drift, driftOf, refused, type Verdict } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import {
   attributeDifferences,
   describeAttributes,
@@ -21,6 +22,7 @@ type DirectoryResource = WithAttributes<DirectoryResource>;
  * @example directory('/srv/reports').mode(0o750).group('operators')
  */
 export function directory(path: string, ...more: never[]): DirectoryResource {
+  refuseNoText('directory', { path });
   if (more.length > 0)
     throw new TypeError(`directory ${path} has no options: write directory('${path}').mode(…).owner(…)`);
   return make(path, { mode: 0o755, owner: 'root', group: 'root' });

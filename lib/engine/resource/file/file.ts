@@ -1,6 +1,7 @@
 import type { Compared, FileAttributes, Reader, Stat } from '../../host/host.ts';
 import type { Step } from '../../host/step.ts';
 import { changesOfFile, type Difference, drift, driftOf } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import {
   attributeDifferences,
   describeAttributes,
@@ -33,6 +34,7 @@ interface Wanted {
  * @example file('/etc/motd').content('Managed by playbooks.\n')
  */
 export function file(path: string, ...more: never[]): FileResource {
+  refuseNoText('file', { path });
   // Without an error the file would become empty.
   if (more.length > 0)
     throw new TypeError(`file ${path} has no options: write file('${path}').content(…).mode(…)`);

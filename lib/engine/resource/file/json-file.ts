@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../problem/problem.ts';
 import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { newText, readText } from './edited-text.ts';
 import { lineOfInexactNumber } from './exact-json.ts';
 
@@ -16,6 +17,7 @@ export interface JsonObject {
  * @example jsonFile('/etc/docker/daemon.json', { 'log-driver': 'journald' })
  */
 export function jsonFile(path: string, keys: JsonObject): Resource {
+  refuseNoText('jsonFile', { path });
   const merged = (was: string) => editJson(path, was, (there) => mergeObjects(there, keys));
   return {
     name: `${path} sets ${Object.keys(keys).join(', ') || 'nothing'}`,

@@ -1,5 +1,6 @@
 import { Failure } from '../../problem/problem.ts';
 import { changesOfFile, drift, ok, type Resource, unknownUntil } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { readText } from './edited-text.ts';
 
 /**
@@ -11,6 +12,7 @@ import { readText } from './edited-text.ts';
  * @example line('/etc/hosts', '10.0.0.5 registry', /\sregistry$/)
  */
 export function line(path: string, text: string, matching?: RegExp): Resource {
+  refuseNoText('line', { path, text });
   if (text.includes('\n')) throw new TypeError(`line for ${path}: more than one line given`);
   // A stateful pattern (g, y) would give a different result each time.
   const pattern = matching && new RegExp(matching.source, matching.flags.replace(/[gy]/g, ''));

@@ -1,4 +1,5 @@
 import { drift, fileChange, ok, type Resource } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { inTheWay } from './attributes.ts';
 
 /**
@@ -9,6 +10,7 @@ import { inTheWay } from './attributes.ts';
  * @example link('/usr/local/bin/node', '/opt/node/bin/node')
  */
 export function link(path: string, target: string): Resource {
+  refuseNoText('link', { path, target });
   return {
     name: `link ${path}`,
     changes: () => [fileChange(path)],

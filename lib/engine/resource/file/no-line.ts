@@ -1,4 +1,5 @@
 import { changesOfFile, drift, ok, type Resource } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { readText } from './edited-text.ts';
 
 /**
@@ -8,6 +9,7 @@ import { readText } from './edited-text.ts';
  * @example noLine('/etc/hosts', '10.0.0.4 registry')
  */
 export function noLine(path: string, text: string): Resource {
+  refuseNoText('noLine', { path, text });
   return {
     name: `no line "${text}" in ${path}`,
     changes: changesOfFile(path),

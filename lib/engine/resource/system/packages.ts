@@ -11,6 +11,7 @@ import {
   refused,
   type Verdict,
 } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 import { type Installed, type Simulated, type Simulation, simulate } from './apt-simulation.ts';
 
 const script = readScript(new URL('../../../../templates/host/install-packages.sh', import.meta.url));
@@ -47,6 +48,7 @@ type Replaces = Readonly<Record<string, readonly string[]>>;
  */
 export function packages(...names: readonly string[]): Packages {
   for (const name of names) {
+    refuseNoText('packages', { name });
     // An option is not a name either.
     if (!/^[a-z0-9][a-z0-9.+-]*$/.test(name)) throw new Error(`"${name}" is no name of a package`);
   }

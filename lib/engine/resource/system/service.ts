@@ -12,6 +12,7 @@ import {
   unitChange,
   unknownUntil,
 } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 
 /** The folder of units, and of parts of units, that are not from packages. */
 export const ownUnits = '/etc/systemd/system/';
@@ -33,6 +34,7 @@ const counted = ['enabled', 'static', 'alias', 'generated'];
  * @example service('chrony', ['/etc/chrony/chrony.conf'])
  */
 export function service(name: string, reads: readonly string[] = []): Resource {
+  refuseNoText('service', { name });
   const unit = /\.(service|timer|socket|mount|path|target|slice|scope)$/.test(name)
     ? name
     : `${name}.service`;

@@ -1,5 +1,6 @@
 import { command } from '../../host/step.ts';
 import { driftOf, ok, type Resource, unitChange } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 
 /** States in which systemd starts nothing at boot by itself. */
 const notAtBoot = ['disabled', 'masked', 'masked-runtime', 'static', 'indirect', ''];
@@ -12,6 +13,7 @@ const notAtBoot = ['disabled', 'masked', 'masked-runtime', 'static', 'indirect',
  * @example stoppedService('unattended-upgrades')
  */
 export function stoppedService(name: string): Resource {
+  refuseNoText('stoppedService', { name });
   const unit = name.includes('.') ? name : `${name}.service`;
   return {
     name: `${unit} is stopped and disabled`,

@@ -1,5 +1,6 @@
 import { command, write } from '../../host/step.ts';
 import { driftOf, type Resource, refused } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 
 /**
  * A setting of the kernel, now and after a reboot, in a file of its own in /etc/sysctl.d. After a
@@ -9,6 +10,7 @@ import { driftOf, type Resource, refused } from '../resource.ts';
  * @example sysctl('net.core.somaxconn', 4096)
  */
 export function sysctl(key: string, value: string | number): Resource {
+  refuseNoText('sysctl', { key, value: typeof value === 'number' ? `${value}` : value });
   const path = `/etc/sysctl.d/90-${key.replaceAll('/', '.')}.conf`;
   const wanted = String(value);
   const content = `${key} = ${wanted}\n`;

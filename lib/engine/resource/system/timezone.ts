@@ -1,5 +1,6 @@
 import { command, write } from '../../host/step.ts';
 import { driftOf, type Resource, refused, unknownUntil } from '../resource.ts';
+import { refuseNoText } from '../settings.ts';
 
 const database = '/usr/share/zoneinfo';
 const link = '/etc/localtime';
@@ -16,6 +17,7 @@ const nameFile = '/etc/timezone';
  * @example timezone('Etc/UTC')
  */
 export function timezone(zone: string): Resource {
+  refuseNoText('timezone', { zone });
   if (!/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/.test(zone))
     throw new TypeError(`"${zone}" is no name of a time zone`);
   const noZone = `the time zone database of this host knows no ${zone}`;
