@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -17,14 +18,30 @@ const tools = join(import.meta.dirname, '../.lab/tools');
 export const storageServer = join(tools, 'versitygw');
 const version = 'v1.2.0';
 
+/** Commands of the server that no test starts: their libraries take a sixth of the time to build. */
+const leftOut = ['azure', 'test'];
+
 /** Builds the server from its Go module, once. Needs root and the network. */
 export async function getStorageServer(): Promise<void> {
   if (existsSync(storageServer)) return;
   mkdirSync(tools, { recursive: true });
-  const source = `github.com/versity/versitygw/cmd/versitygw@${version}`;
-  await promisify(execFile)(newerGo(), ['install', ...quickly, source], {
-    env: { ...process.env, ...goEnvironment, GOBIN: tools },
-  });
+  const run = promisify(execFile);
+  const go = newerGo();
+  const env = { ...process.env, ...goEnvironment };
+  const got = await run(go, ['mod', 'download', '-json', `github.com/versity/versitygw@${version}`], { env });
+  const { Dir: source } = JSON.parse(got.stdout) as { Dir: string };
+  const folder = mkdtempSync(join(tmpdir(), 'storage-server-'));
+  try {
+    cpSync(source, folder, { recursive: true });
+    for (const name of leftOut) {
+      const head = 'package main\n\nimport "github.com/urfave/cli/v2"\n\n';
+      const command = `func ${name}Command() *cli.Command { return &cli.Command{Name: "${name}"} }\n`;
+      writeFileSync(join(folder, `cmd/versitygw/${name}.go`), head + command);
+    }
+    await run(go, ['build', ...quickly, '-o', storageServer, './cmd/versitygw'], { cwd: folder, env });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const root = { access: 'AKIAROOT', secret: 'root/Secret+1' };
