@@ -31,11 +31,14 @@ export async function connect(
   }
 }
 
-/** The SSH library is loaded on first use, while ssh reads its configuration. */
+/**
+ * The SSH library is loaded on first use, while ssh reads its configuration. Nothing is loading any
+ * more when an error is thrown.
+ */
 async function connectBySsh(name: string, connection: ConnectionSettings, options: ConnectOptions) {
-  const [config, { openSsh }] = await Promise.all([
-    resolveSshConfig(name, connection.address, connection, { jumps: connection.jump.length > 0 }),
-    import('./ssh/ssh.ts'),
-  ]);
+  const library = import('./ssh/ssh.ts');
+  const jumps = { jumps: connection.jump.length > 0 };
+  const config = await resolveSshConfig(name, connection.address, connection, jumps).finally(() => library);
+  const { openSsh } = await library;
   return openSsh(name, connection, config, options);
 }
