@@ -30,8 +30,8 @@ export async function watchCommands(host: string, unit: string): Promise<void> {
 name=\${0##*/}
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 if grep -q /${unit}.service /proc/self/cgroup && [ -e /run/fault ]; then
-  # A name of mktemp differs from run to run.
-  line=$(printf '%s\\n' "$name $*" | sed -E 's/(-trial)\\.[[:alnum:]]{6}/\\1/g')
+  # A name of mktemp and the number of a process differ from run to run.
+  line=$(printf '%s\\n' "$name $*" | sed -E 's/(-trial)\\.[[:alnum:]]{6}/\\1/g; s|/proc/[0-9]+/|/proc/N/|g')
   printf '%s\n' "$line" >>/run/counted
   if [ "$line" = "$(cat /run/fault.before)" ] && [ "$(grep -cxF -- "$line" /run/counted)" = "$(cat /run/fault.time)" ]; then
     sh /run/fault
