@@ -324,18 +324,30 @@ function duplicateAddresses({ hosts, ssh }: InventoryOutline): Problem[] {
   });
 }
 
-/** What a host says of a way by SSH, where there is none. */
+/** Settings of a login by SSH. A password for sudo is of use without a login, too. */
+const loginSettings: readonly (keyof HostSettings)[] = [
+  'user',
+  'port',
+  'identity_file',
+  'known_hosts',
+  'jump',
+  'client',
+  'host_key',
+];
+
+/** Settings of a login of hosts with `connection: local`, which have none. */
 function unusedSettings({ hosts }: InventoryOutline): Problem[] {
-  const ofSsh = ['user', 'port', 'identity_file', 'known_hosts', 'jump', 'client', 'host_key'];
-  return hosts.flatMap(({ name, own }) =>
-    ofSsh.flatMap((key) => {
-      if (scalarAt(own, ['connection']) !== 'local' || valueAt(own, [key]) === undefined) return [];
-      return new Problem(`${key} of ${name} has no use: connection is local, so there is no login`, {
-        where: valuePlace(own, [key]),
-        hint: `leave ${key} out; the run is at work on this machine, as the user who starts it`,
-      });
-    }),
-  );
+  const local = hosts.filter(({ own }) => scalarAt(own, ['connection']) === 'local');
+  return local.flatMap(({ name, own }) => {
+    const unused = loginSettings.filter((key) => valueAt(own, [key]) !== undefined);
+    return unused.map(
+      (key) =>
+        new Problem(`${key} of ${name} has no use: connection is local, so there is no login`, {
+          where: valuePlace(own, [key]),
+          hint: `leave ${key} out; the run is at work on this machine, as the user who starts it`,
+        }),
+    );
+  });
 }
 
 /**

@@ -263,7 +263,7 @@ function addressFaults(
 
 /**
  * Hosts behind one address, with a port for SSH each: at all other ports of it one of them answers.
- * Hosts at loopback are told of elsewhere.
+ * `addressFaults` has the rules for loopback addresses.
  */
 function sharedAddresses({ hosts, placeOfGroup }: Deployment): Problem[] {
   const seen = new Map<string, string>();
