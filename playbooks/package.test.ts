@@ -207,10 +207,26 @@ test('a command or a folder that does not exist is refused', () => {
   expect(program(fleet, 'deploy', '-C', 'inventory/one.yaml').stderr).toBe(
     '-C inventory/one.yaml: that is a file\n  name the folder of your inventories after -C\n',
   );
+  expect(program(folder, 'deploy', '-C', fleet, '-C', folder).stderr).toBe(
+    '-C is named twice\n  name one folder after it\n',
+  );
   expect(program(folder, 'deploy', '--help').stdout).toContain(
     '\n  npx rpc-playbooks deploy --inventory mainnet\n',
   );
   expect(program(folder, '--version').stdout).toMatch(/^rpc-playbooks \d+\.\d+\.\d+\n$/);
+});
+
+test('a shell in a folder that was removed is told so, and -C leaves it', () => {
+  const fromRemoved = (words: string) => {
+    const script = join(installed, 'lib/start/rpc-playbooks.mjs');
+    const line = `mkdir removed && cd removed && rmdir ../removed && exec node ${script} ${words}`;
+    return spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' });
+  };
+  expect(fromRemoved('validate -i one')).toMatchObject({
+    status: 3,
+    stderr: 'the folder that this shell is in was removed\n  cd to the folder of your inventories\n',
+  });
+  expect(fromRemoved(`validate -i one -C ${fleet}`).stdout).toMatch(/^one is valid: /);
 });
 
 test('init makes a folder that says what is to be filled in, and then works', () => {

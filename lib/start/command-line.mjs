@@ -12,6 +12,7 @@ const words = process.argv.slice(process.argv.findIndex((word) => word.endsWith(
  * DIR`.
  */
 export const commandLine = inFolder(words);
+refuseRemovedFolder();
 
 if (commandLine[0] === '--version') {
   // Before anything is compiled or loaded.
@@ -33,6 +34,15 @@ function refuseOlderNode() {
   );
 }
 
+/** A shell may still be in a folder that somebody has removed. */
+function refuseRemovedFolder() {
+  try {
+    process.cwd();
+  } catch {
+    end('the folder that this shell is in was removed\n  cd to the folder of your inventories');
+  }
+}
+
 /**
  * Works in the folder of `-C DIR`, as git and make do.
  *
@@ -43,6 +53,8 @@ function inFolder(all) {
   const dashes = all.indexOf('--');
   if (at === -1 || (dashes !== -1 && dashes < at)) return all;
   const [, folder] = all.splice(at, 2);
+  if (all.slice(0, dashes === -1 ? all.length : dashes - 2).includes('-C'))
+    end('-C is named twice\n  name one folder after it');
   // Messages have it in the commands that they name.
   process.env.RPC_PLAYBOOKS_FOLDER = folder;
   try {
