@@ -101,8 +101,8 @@ const containerFaults: Of = ({ engine }, name) => {
       // Docker waits up to a minute before a start, and time goes faster here.
       also: [`ContainerDown ${name}`],
       what: 'a container ends every few minutes',
-      // Slower than three starts in ten minutes.
-      make: () => crashes(engine, 7, 5200),
+      // Slower than the starts of ContainerRestarting.
+      make: () => crashes(engine, 7, 12_000),
       end() {},
     },
     {
