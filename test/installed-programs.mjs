@@ -1,7 +1,7 @@
 // The programs of Debian that tests start, in one installation. A test installs what it needs where
 // it runs alone, or says that it is skipped; but each start of apt takes seconds of a processor.
 import { existsSync } from 'node:fs';
-import { canInstall, installPackages } from '../lab/engine.mjs';
+import { canInstall, installPackages, isInstalled } from '../lab/engine.mjs';
 import { getMonitoringPrograms } from './monitoring-programs.mjs';
 import './typescript.mjs';
 
@@ -55,8 +55,10 @@ const installedByTests = {
 /** Installs what is missing. Without root and apt nothing is installed. */
 export async function installPrograms() {
   if (!canInstall()) return;
+  // The lab would install it next. One that the user chose stays.
+  const engine = (await isInstalled('dockerd')) ? {} : { '/usr/sbin/dockerd': 'docker.io' };
   // Another release may not have one of them: the test that needs it says so then.
-  await installMissing({ ...needed, ...installedByTests }).catch(() => installMissing(needed));
+  await installMissing({ ...needed, ...engine, ...installedByTests }).catch(() => installMissing(needed));
   // Tests the rules for alerts, by promtool and by real faults of a gateway.
   await getMonitoringPrograms();
 }

@@ -102,7 +102,7 @@ const containerFaults: Of = ({ engine }, name) => {
       also: [`ContainerDown ${name}`],
       what: 'a container ends every few minutes',
       // Slower than the starts of ContainerRestarting.
-      make: () => crashes(engine, 7, 12_000),
+      make: () => crashes(engine, 7, 12_500),
       end() {},
     },
     {
