@@ -49,18 +49,28 @@ export async function fillRegistry(log) {
 
 /** Waits until everything outside answers. */
 export async function waitForOutside(seconds = 90) {
-  const ports = Object.entries(outside.ports);
   for (const end = Date.now() + seconds * 1000; ; await sleep(250)) {
-    const answered = await Promise.all(ports.map(([, port]) => answers(outside.address, port)));
-    if (!answered.includes(false)) return;
+    const silent = await silentServices();
+    if (silent.length === 0) return;
     if (Date.now() < end) continue;
-    const silent = ports.filter((_, index) => !answered[index]).map(([name, port]) => `${name} (${port})`);
     const output = await quietly`docker logs --tail 10 ${outside.container}`;
     throw new LabError(
       `"Everything outside" (${outside.address}) does not answer on ${silent.join(', ')}:\n  ${lastLines(output.stdall, 10)}`,
       `The engine's networks must be reachable from this machine, as on Linux; see "docker logs ${outside.container}".`,
     );
   }
+}
+
+/** @returns {Promise<string[]>} the services outside that do not answer, as `NAME (PORT)` */
+export async function silentServices() {
+  const ports = Object.entries(outside.ports);
+  const answered = await Promise.all(ports.map(([, port]) => answers(outside.address, port)));
+  return ports.filter((_, index) => !answered[index]).map(([name, port]) => `${name} (${port})`);
+}
+
+/** Starts the services again: a test that was interrupted may have stopped one of them. */
+export async function restartOutside() {
+  await docker(['restart', '--time', '5', outside.container]);
 }
 
 /**

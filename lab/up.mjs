@@ -10,7 +10,14 @@ import { ensureClientKey, identityFile, knownHosts } from './keys.mjs';
 import { fleetHosts, outside, projectRoot, hosts as smallLab } from './layout.mjs';
 import { withLock } from './lock.mjs';
 import { ensureNetwork } from './network.mjs';
-import { checksums, createOutside, fillRegistry, waitForOutside } from './outside.mjs';
+import {
+  checksums,
+  createOutside,
+  fillRegistry,
+  restartOutside,
+  silentServices,
+  waitForOutside,
+} from './outside.mjs';
 import { answers, waitForHost } from './reach.mjs';
 import { print, runAsScript } from './script.mjs';
 import { ensureSecrets, inventoryFiles, removeValues, writeValues } from './values.mjs';
@@ -74,17 +81,18 @@ async function bringUp(hosts, log) {
  */
 async function isUp(hosts) {
   if (![identityFile, ...inventoryFiles].every((file) => existsSync(file))) return false;
-  const [containers = [], known, inputs, ...answered] = await Promise.all([
+  const [containers = [], known, inputs, silent, ...answered] = await Promise.all([
     labContainers(),
     knownHosts(),
     standInInputs(),
+    silentServices(),
     ...hosts.map((host) => answers(host.address, 22)),
-    ...Object.values(outside.ports).map((port) => answers(outside.address, port)),
   ]);
   const running = containers.filter((container) => container.running && container.project === projectRoot);
   return (
     hosts.every((host) => known.has(host.address) && running.some(({ name }) => name === host.container)) &&
     running.some((container) => container.name === outside.container && container.inputs === inputs) &&
+    silent.length === 0 &&
     !answered.includes(false)
   );
 }
@@ -125,6 +133,7 @@ async function outsideUp(log) {
     await removeValues();
     await createOutside();
   } else if (!container.running) await startContainers([outside.container]);
+  else if ((await silentServices()).length > 0) await restartOutside();
   await waitForOutside();
   await fillRegistry(log);
   // Written last: without it, the lab does not count as up.

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { answers } from '../../lab/reach.mjs';
+import { labUp } from '../../lab/up.mjs';
 import { deployedLab } from './deployed-lab.ts';
 import { onHost, started, stateSql } from './lab-host.ts';
 import { labInventoryWith } from './lab-inventory.ts';
@@ -7,12 +9,12 @@ import { runPlaybook } from './playbook.ts';
 const deploy = (...args: readonly string[]) => runPlaybook('deploy', '--inventory', 'lab', ...args);
 
 /** The lab's control interface of the trusted sequencer. */
-async function fork(from: number): Promise<void> {
-  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/fork?from=${from}`, {
-    method: 'POST',
-  });
+async function sequencer(action: string): Promise<void> {
+  const answer = await fetch(`http://172.30.77.10:8090/control/sequencer/${action}`, { method: 'POST' });
   expect(answer.status).toBe(204);
 }
+
+const fork = (from: number) => sequencer(`fork?from=${from}`);
 
 /** The pool database of a host, as its superuser. */
 const poolSql = (host: string, query: string) =>
@@ -95,4 +97,10 @@ test('a listener that does not answer is named', async () => {
   await onHost('rpc-2', 'iptables -D INPUT -i lo -p tcp --dport 8133 -j REJECT');
   expect(run.exitCode, run.output).toBe(1);
   expect(run.output).toContain('ws://localhost:8133 does not answer');
+});
+
+test('a sequencer that an interrupted test has stopped runs again when the lab is started', async () => {
+  await sequencer('stop');
+  await labUp({ log: console.error });
+  expect(await answers('172.30.77.10', 8545)).toBe(true);
 });
