@@ -269,6 +269,13 @@ test.each<[string, string | Buffer, string[]]>([
     ['a.yaml:4:3: this key is defined a second time\n  keep one of the two'],
   ],
   [
+    'two mappings merged each by its own <<',
+    v('  <<: { loud: true }\n  <<: { loud: false }'),
+    [
+      'a.yaml:4:3: this mapping has << a second time\n  write one with a list, of which the first mapping with a key wins: <<: [*ONE, *OTHER]',
+    ],
+  ],
+  [
     'a colon that was forgotten',
     good.replace('  rpc: {', '  rpc\n    rpc-0: {'),
     [

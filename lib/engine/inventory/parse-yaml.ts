@@ -17,6 +17,8 @@ import type { Located, LocatedEntry, LocatedMap, LocatedScalar } from './located
 
 const tooDeep = 'this is nested too deeply or repeats itself through its anchors';
 const mostNodes = 50_000;
+const secondMerge = 'this mapping has << a second time';
+const oneMerge = 'write one with a list, of which the first mapping with a key wins: <<: [*ONE, *OTHER]';
 
 /**
  * Parses YAML 1.2 with a mapping at its top. A byte order mark at its start is skipped.
@@ -147,6 +149,8 @@ class Conversion {
       const keyAt = isNode(key) && key.range ? this.#placeOf(key.range[0]) : at;
       if (!isScalar(key)) throw new Problem('a key must be a plain word', { where: keyAt });
       if (key.value === '<<' && key.type === 'PLAIN') {
+        if (own.has('<<')) this.#duplicates.push(new Problem(secondMerge, { where: keyAt, hint: oneMerge }));
+        own.add('<<');
         for (const [name, entry] of this.#merged(value, keyAt)) if (!own.has(name)) entries.set(name, entry);
         continue;
       }
