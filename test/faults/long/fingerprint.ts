@@ -35,7 +35,8 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
        systemctl list-units --type=service,timer,mount --state=active,failed --no-pager --no-legend --plain |
          cut -d ' ' -f 1 | grep -v '^user\\|^session\\|^apt-daily\\|^dpkg-db\\|^systemd-tmpfiles-clean\\|^run-credentials\\|docker-overlay2-\\|docker-netns-'
        readlink /etc/localtime
-       sed 's/UUID=[^ ]*/UUID=of-the-disk/' /etc/fstab`,
+       sed 's/UUID=[^ ]*/UUID=of-the-disk/' /etc/fstab
+       awk '{ $3 = "of-the-disk"; print }' /etc/rpc-node/data-disks`,
     ),
     onHost(
       host,
@@ -51,8 +52,8 @@ async function ofHost(host: LabHost): Promise<Record<string, string>> {
 }
 
 /**
- * Files that a run may write, with mode, owner and checksum. Without a machine's own identity and
- * files of other programs, as Go's counters.
+ * Files that a run may write, with mode, owner and checksum. Without a machine's own identity, that of
+ * its disks, and files of other programs, as Go's counters.
  */
 const listed = `
   identity='^/etc/(machine-id|hostname|hosts|resolv.conf|mtab|fstab|ssh/ssh_host_.*|docker/key.json|.*-|\\.updated|ld.so.cache)( |$)'
@@ -61,7 +62,7 @@ const listed = `
       -o -path '/data/*db/*' -o -name .cache -o -name go -o -name lost+found -o -name '*.log' \\) -prune -o -printf '%p %y %m %u %g %l\\n'
   done | grep -vE "$identity" | sort
   find /etc /opt /root /home /srv /usr/local /data/snapshot -xdev -path /data/snapshot/source -prune -o -name .cache -prune -o \\
-    -path /root/.config/go/telemetry -prune -o -type f ! -name '*.log' ! -name '*.verified' -exec sha256sum {} + | grep -vE "  $(printf %s "$identity" | cut -c2-)" | sort -k 2`;
+    -path /root/.config/go/telemetry -prune -o -type f ! -name '*.log' ! -name '*.verified' ! -path /etc/rpc-node/data-disks -exec sha256sum {} + | grep -vE "  $(printf %s "$identity" | cut -c2-)" | sort -k 2`;
 
 interface Inspected {
   readonly Config: { readonly Labels: Readonly<Record<string, string>> };
