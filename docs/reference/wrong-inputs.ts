@@ -230,6 +230,8 @@ export const wrongCommands: readonly string[] = [
   'deploy -i one --set ports.rpc_http=22x',
   'deploy -i one --set ports.rpc_htpp=8123',
   'deploy -i one --set =1',
+  'deploy -i one --set ports.rpc_http=1 --set ports.rpc_http=2',
+  'deploy -i one --set "network={"',
   'deploy -i one --extra-vars a=1',
   'deploy -i one --check --step',
   'deploy -i one --list-hosts --json',

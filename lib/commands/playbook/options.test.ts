@@ -194,15 +194,16 @@ test.each([
   ],
   [['-q', '-v'], '--quiet and --verbose do not go together', 'leave one of them out'],
   [['--set', 'ports'], '--set ports: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
-  [['--set', 'a..b=1'], '--set a..b=1: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
-  [['--set', 'x=&a [*a,*a]'], '--set x=&a [*a,*a]: the value is not plain YAML', expect.anything()],
-  [['--set', 'x=!!js/function y'], '--set x=!!js/function y: the value is not plain YAML', expect.anything()],
+  [['--set', 'a..b=1'], '--set a..b=…: must be KEY=VALUE', 'such as --set ports.rpc_http=18123'],
+  [['--set', 'x=&a [*a,*a]'], '--set x=…: the value is not plain YAML', expect.anything()],
+  [['--set', 'x=!!js/function y'], '--set x=…: the value is not plain YAML', expect.anything()],
   [
     ['--set', `${'a.'.repeat(20000)}b=1`],
     '--set: the key has 20001 parts, more than any variable',
     undefined,
   ],
-  [['--set', 'a={'], '--set a={: the value is not plain YAML', `put the value in quotes: --set key='"text"'`],
+  [['--set', 'a={'], '--set a=…: the value is not plain YAML', `put the value in quotes: --set key='"text"'`],
+  [['--set', 'a.b=1', '--set', 'c=2', '--set', 'a.b=3'], '--set a.b is given twice', 'keep one of the two'],
 ])('%j is refused: %s', (args, words, hint) => {
   expect(() => parseOptions(args, roles)).toThrow(
     expect.objectContaining({ message: expect.stringContaining(words), hint }),

@@ -167,7 +167,7 @@ export function parseOptions(
     skippedRoles,
     startAt: given['start-at'],
     step: given.step,
-    set: given.set.map(parseSet),
+    set: variablesOver(given.set),
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
@@ -292,25 +292,39 @@ export function refuseUnknownRoles(roles: readonly string[], known: readonly str
 }
 
 /**
+ * @throws Problem for a key with two values, of which one would be lost
+ */
+function variablesOver(said: readonly string[]): readonly SetVariable[] {
+  const over = said.map(parseSet);
+  const keys = over.map(({ path }) => path.join('.'));
+  const twice = keys.find((key, index) => keys.indexOf(key) < index);
+  if (twice !== undefined)
+    throw new Problem(`--set ${twice} is given twice`, { hint: 'keep one of the two' });
+  return over;
+}
+
+/**
  * Reads a `KEY=VALUE`. The value is YAML, as in an inventory. The schema checks its type later.
+ * Errors leave the value out, which may be a password.
  *
  * @throws Problem for any other form
  */
 export function parseSet(said: string): SetVariable {
-  const [, key = '', value = ''] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
+  const [key = '', ...rest] = said.split('=');
   const path = key.split('.');
-  if (path.some((part) => part === '')) {
-    throw new Problem(`--set ${said}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
+  const shown = rest.length > 0 ? `${key}=…` : key;
+  if (rest.length === 0 || path.includes('')) {
+    throw new Problem(`--set ${shown}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
   if (path.length > deepest)
     throw new Problem(`--set: the key has ${path.length} parts, more than any variable`);
   try {
-    const [document, second] = yamlDocuments(value, {});
+    const [document, second] = yamlDocuments(rest.join('='), {});
     if (second || document.errors.length > 0 || document.warnings.length > 0)
       throw new Error('not plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };
   } catch {
-    throw new Problem(`--set ${said}: the value is not plain YAML`, {
+    throw new Problem(`--set ${shown}: the value is not plain YAML`, {
       hint: 'put the value in quotes: --set key=\'"text"\'',
     });
   }
