@@ -29,16 +29,21 @@ export async function batchNumber(host: Reader, url: string): Promise<Answer<num
   return askQuantity(host, url, 'zkevm_batchNumber', 'number');
 }
 
+/** A prover that is busy refuses a call at once. Milliseconds. */
+const refusedAtOnce = 2000;
+
 /**
  * Has json-rpc execute an `eth_call` of nothing, which its prover does. Blocks come from the state
  * database: json-rpc answers them also where its prover is away.
  *
- * @param tries a prover that is busy may refuse one call
+ * @param tries a prover that is busy may refuse one call; a refusal that took its time is not tried again
  */
 export async function executesCall(host: Reader, url: string, tries = 1): Promise<Answer<undefined>> {
+  const asked = performance.now();
   const answer = await jsonRpc(host, url, 'eth_call', [{ to: `0x${'0'.repeat(40)}` }, 'latest']);
   if (answer.ok) return { ok: true, value: undefined };
-  if (answer.code !== undefined && tries > 1) return executesCall(host, url, tries - 1);
+  const wasQuick = performance.now() - asked < refusedAtOnce;
+  if (answer.code !== undefined && wasQuick && tries > 1) return executesCall(host, url, tries - 1);
   return { ok: false, error: `eth_call, which the prover executes: ${answer.error}` };
 }
 

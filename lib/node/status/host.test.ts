@@ -9,14 +9,27 @@ import { watchedHost } from './host.ts';
 
 const limits = { staleAfter: 300, mostBehind: 20 };
 
-/** A server of the lab's inventory, at an address that accepts connections and stays silent. */
-async function silentHost(timeout: number, interrupt = new AbortController().signal) {
+/** Other hosts do not reach this machine at its address. */
+const firewall = { connects_from: ['10.0.0.9'] };
+
+/** A port that accepts connections and stays silent. */
+async function silentPort(): Promise<number> {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const vars = { firewall: { connects_from: ['10.0.0.9'] } };
-  const inventory = await labDeployment([[['groups', 'rpc', 'rpc-1'], { address: '127.0.0.1', port, vars }]]);
+  return (server.address() as { port: number }).port;
+}
+
+/** A server of the lab's inventory whose SSH server stays silent. */
+async function silentHost(timeout: number, interrupt = new AbortController().signal) {
+  return labHost({ port: await silentPort(), vars: { firewall } }, timeout, interrupt);
+}
+
+/** rpc-1 of the lab's inventory, with other settings. */
+async function labHost(settings: object, timeout: number, interrupt = new AbortController().signal) {
+  const inventory = await labDeployment([
+    [['groups', 'rpc', 'rpc-1'], { address: '127.0.0.1', ...settings }],
+  ]);
   const key = join(dirname(inventory), '../.lab/id_ed25519');
   writeFileSync(key, newKeyPair('ed25519').private, { mode: 0o600 });
   const { hosts } = await loadDeployment(inventory);
@@ -35,6 +48,20 @@ test('a silent host is unreachable after the time limit, and not later', async (
   expect(status?.seconds).toBeGreaterThan(0.25);
   // ssh2 itself waits for 20 seconds.
   expect(status?.seconds).toBeLessThan(15);
+});
+
+test('a host that is connected, and where a question hangs, is not said to be silent', async () => {
+  const settings = {
+    connection: 'local',
+    vars: { firewall, ports: { rpc_http: await silentPort() } },
+  };
+  const host = await labHost(settings, 3);
+  const status = await host.look();
+  await host.close();
+  expect(status).toMatchObject({ health: 'unreachable', state: undefined });
+  expect(String(status?.error)).toContain(
+    'connected, and not all that is asked there is answered within 3 s',
+  );
 });
 
 test('Ctrl-C ends the wait for a host at once, and reports nothing about the host', async () => {

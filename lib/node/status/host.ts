@@ -97,8 +97,14 @@ export async function watchedHost(
       const started = performance.now();
       const taken = () => ({ at: Date.now(), seconds: (performance.now() - started) / 1000 });
       try {
-        const ask = (reader: Reader) => lookAt(reader, host, expected, options.limits);
-        const seen = await within((signal) => connection.read(signal, ask), options);
+        let isConnected = false;
+        const ask = (reader: Reader) => {
+          isConnected = true;
+          return lookAt(reader, host, expected, options.limits);
+        };
+        const late = () =>
+          isConnected ? 'connected, and not all that is asked there is answered' : 'no answer';
+        const seen = await within((signal) => connection.read(signal, ask), late, options);
         const health = seen.findings.some(({ fault }) => fault) ? 'unhealthy' : 'healthy';
         return { ...common, ...taken(), health, error: undefined, ...nothing, ...seen };
       } catch (error) {
@@ -180,16 +186,21 @@ async function lookAtNode(reader: Reader, host: Host, expected: Expected, limits
 /** Of a host whose containers and blocks are not known. */
 const nothing = { state: undefined, findings: [], standing: 'unknown', behind: undefined } as const;
 
-/** Ends at the time limit and on Ctrl-C, even if the work goes on. */
+/**
+ * Ends at the time limit and on Ctrl-C, even if the work goes on.
+ *
+ * @param late what the time limit has cut off, in words
+ */
 async function within<T>(
   work: (signal: AbortSignal) => Promise<T>,
+  late: () => string,
   { timeout, interrupt }: WatchOptions,
 ): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let onInterrupt = () => {};
   const ended = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeout} s`)), timeout * 1000);
+    timer = setTimeout(() => reject(new Error(`${late()} within ${timeout} s`)), timeout * 1000);
     onInterrupt = () => reject(new Error('interrupted'));
     if (interrupt.aborted) onInterrupt();
     interrupt.addEventListener('abort', onInterrupt);

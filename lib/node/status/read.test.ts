@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import timeSync from '../../../roles/time-sync.ts';
 import type { Reader, Shell, Word } from '../../engine/host/host.ts';
 import { Output } from '../../engine/host/output.ts';
 import { runningContainer } from '../../engine/resource/testing/fake-host.ts';
 import { loadDeployment } from '../inventory/inventory.ts';
 import { labDeployment } from '../testing/lab-deployment.ts';
+import { localHost } from '../testing/local-host.ts';
 import { sound } from '../testing/role-context.ts';
 import { readHost } from './read.ts';
 
@@ -72,6 +75,31 @@ test.each(['database', 'rpc'])(
     expect(running.asked.filter((text) => /^container/.test(text))).toHaveLength(5);
   },
 );
+
+test('a json-rpc that hangs is asked all questions at the same time: status waits 20 seconds for a host', async () => {
+  const asked: string[] = [];
+  const server = createServer(async (request) => {
+    const { method } = JSON.parse((await request.toArray()).join('')) as { method: string };
+    asked.push(method);
+    // Questions that are asked one after the other would never be three.
+    if (asked.length === 3) server.closeAllConnections();
+  });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  onTestFinished(() => void server.close());
+  const { hosts } = await loadDeployment(await labDeployment());
+  const database = hosts.find(({ groups }) => groups.includes('database'));
+  if (!database) throw new Error('no database host');
+  const vars = {
+    ...database.vars,
+    ports: { ...database.vars.ports, rpc_http: (server.address() as AddressInfo).port },
+  };
+  const { reader } = bareHost('inactive');
+  const $ = ((first: TemplateStringsArray | object, ...words: readonly Word[]) =>
+    (Array.isArray(first) ? reader : localHost()).$(first as TemplateStringsArray, ...words)) as Shell;
+  const state = await readHost({ ...reader, $ }, { groups: ['database', 'rpc'], vars });
+  expect(asked.toSorted()).toEqual(['eth_call', 'eth_getBlockByNumber', 'zkevm_batchNumber']);
+  expect(state).toMatchObject({ served: { ok: false }, executes: { ok: false } });
+});
 
 /** When a time server answered, a minute ago. */
 const answered = Math.floor(Date.now() / 1000) - 60;

@@ -104,8 +104,8 @@ interface ClockState {
 }
 
 /**
- * Reads the state of a host in two or three requests. The first asks what needs no container. The
- * second asks Docker, only if its engine runs: a question would start a stopped engine. The third
+ * Reads the state of a host in two or three requests. The first asks what needs no container,
+ * and json-rpc: each question to one that hangs takes its whole time limit. The second asks Docker, only if its engine runs: a question would start a stopped engine. The third
  * compares hashes at a common height, where the newest block is from the state database.
  * Logs of containers that Docker restarted are one more.
  */
@@ -114,23 +114,24 @@ export async function readHost(
   { groups, vars }: Pick<InventoryHost<Variables>, 'groups' | 'vars'>,
 ): Promise<HostState> {
   const { hasState, from, by, there, served, here } = chainsOf(host, { groups, vars });
-  const [trusted, early, executes, docker, { at, clock }, disks, alertFault, missing] = await Promise.all([
-    newestBlock(there),
-    hasState ? undefined : newestBlock(here),
-    groups.includes('rpc') ? executesCall(host, rpcAddress(vars), callTries) : undefined,
-    host.unit('docker.service'),
-    readClock(host, vars),
-    readDisks(host, watchedFolders(groups, vars)),
-    diskAlertFault(host),
-    missingData(host),
-  ]);
+  const [trusted, early, newestServed, executes, docker, { at, clock }, disks, alertFault, missing] =
+    await Promise.all([
+      newestBlock(there),
+      hasState ? undefined : newestBlock(here),
+      served && newestBlock(served),
+      groups.includes('rpc') ? executesCall(host, rpcAddress(vars), callTries) : undefined,
+      host.unit('docker.service'),
+      readClock(host, vars),
+      readDisks(host, watchedFolders(groups, vars)),
+      diskAlertFault(host),
+      missingData(host),
+    ]);
   const engineRuns = docker.active === 'active';
   const readBlocks = async () =>
     compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
-  const [ofEngine, blocks, newestServed, collations, secondLogins] = await Promise.all([
+  const [ofEngine, blocks, collations, secondLogins] = await Promise.all([
     engineRuns ? readEngine(host, by, at) : withoutEngine,
     readBlocks(),
-    served && newestBlock(served),
     hasState && engineRuns ? otherCollations(host, vars) : [],
     engineRuns ? secondLoginsOn(host, hasState, vars) : [],
   ]);
