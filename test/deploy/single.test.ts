@@ -81,4 +81,17 @@ describe('One server with all components', () => {
       await signal('CONT');
     }
   });
+
+  test('status sees a Docker engine that hangs', async () => {
+    await onHost('db-1', 'kill -STOP $(pidof dockerd)');
+    try {
+      const status = await runPlaybook('status', '-i', 'lab-single');
+      expect(status.exitCode, status.output).toBe(1);
+      expect(status.output).toContain(
+        'docker: the engine runs and does not answer: see journalctl --unit docker.service',
+      );
+    } finally {
+      await onHost('db-1', 'kill -CONT $(pidof dockerd)');
+    }
+  });
 });

@@ -473,6 +473,18 @@ test.each<[string, Partial<HostState>, Partial<Finding>[]]>([
     ],
   ],
   [
+    'the engine hangs: reported once',
+    { docker: 'no answer', chain: { ...chain('json-rpc'), own: refused, comparison: undefined } },
+    [
+      {
+        is: 'docker-down',
+        about: 'docker',
+        state: 'no answer',
+        says: 'docker: the engine runs and does not answer: see journalctl --unit docker.service',
+      },
+    ],
+  ],
+  [
     'data that is not on its disk',
     { missing: [{ cause: 'the disk that held /data/pool-db is not mounted', hint: 'mount it' }] },
     [

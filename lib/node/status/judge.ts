@@ -4,7 +4,7 @@ import type { Block } from '../chain/chain.ts';
 import { diskAlertUnit } from '../server/disk-alert.ts';
 import type { ServiceName } from '../variables/services.ts';
 import { explained } from './causes.ts';
-import type { HostState, ServiceState } from './read.ts';
+import { engineIsSilent, type HostState, type ServiceState } from './read.ts';
 import { count, divergedWords, exitCodeWords, offset, serviceWords } from './words.ts';
 
 /**
@@ -125,6 +125,10 @@ export function note(is: string, about: string, words: string, details: Details 
 
 function judgeContainers(state: HostState, { services }: Expected): Finding[] {
   const { docker, containers, at, log, chain, ended: ofOthers = {} } = state;
+  if (docker === engineIsSilent) {
+    const words = 'the engine runs and does not answer: see journalctl --unit docker.service';
+    return [fault('docker-down', 'docker', words, { state: docker })];
+  }
   if (docker !== 'active')
     return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
   return keysOf(containers).flatMap((name): Finding[] => {

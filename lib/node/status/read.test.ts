@@ -101,6 +101,27 @@ test('a json-rpc that hangs is asked all questions at the same time: status wait
   expect(state).toMatchObject({ served: { ok: false }, executes: { ok: false } });
 });
 
+test('an engine that hangs is asked once, and nothing else of Docker', async () => {
+  const { reader, asked } = bareHost('active');
+  const cutOff = async () => new Output(124, Buffer.from(''), '', true);
+  const $ = ((first: TemplateStringsArray | object, ...words: readonly Word[]) =>
+    Array.isArray(first)
+      ? reader.$(first as unknown as TemplateStringsArray, ...words)
+      : (pieces: TemplateStringsArray, ...more: readonly Word[]) =>
+          pieces.join('').includes('docker version')
+            ? cutOff()
+            : reader.$(first as object)(pieces, ...more)) as Shell;
+  const { hosts } = await loadDeployment(await labDeployment());
+  const database = hosts.find(({ groups }) => groups.includes('database'));
+  if (!database) throw new Error('no database host');
+  const state = await readHost({ ...reader, $ }, database);
+  expect(state).toMatchObject({
+    docker: 'no answer',
+    chain: { own: { ok: false, error: 'the Docker engine does not answer' } },
+  });
+  expect(asked.filter((text) => /^container|sql/.test(text))).toEqual([]);
+});
+
 /** When a time server answered, a minute ago. */
 const answered = Math.floor(Date.now() / 1000) - 60;
 

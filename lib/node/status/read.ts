@@ -30,7 +30,7 @@ import { type LogState, logState, readLog, recentSeconds } from './log.ts';
 export interface HostState {
   /** The time by its own clock. */
   readonly at: number;
-  /** systemd's state of docker.service: `active` if it runs; `not installed`. */
+  /** systemd's state of docker.service: `active` if it runs; `not installed`; `engineIsSilent`. */
   readonly docker: string;
   readonly containers: Readonly<Record<ServiceName, ServiceState | undefined>>;
   /** The synchronizers that do not belong on the host, in words; undefined without one. */
@@ -57,6 +57,9 @@ export interface HostState {
   readonly missing: readonly MissingData[];
   readonly clock: ClockState;
 }
+
+/** In place of systemd's state: docker.service is active, and its engine does not answer. */
+export const engineIsSilent = 'no answer';
 
 /** The blocks of a host beside those of the trusted sequencer. */
 interface ChainState {
@@ -120,15 +123,15 @@ export async function readHost(
       hasState ? undefined : newestBlock(here),
       served && newestBlock(served),
       groups.includes('rpc') ? executesCall(host, rpcAddress(vars), callTries) : undefined,
-      host.unit('docker.service'),
+      readDocker(host),
       readClock(host, vars),
       readDisks(host, watchedFolders(groups, vars)),
       diskAlertFault(host),
       missingData(host),
     ]);
-  const engineRuns = docker.active === 'active';
+  const engineRuns = docker === 'active';
   const readBlocks = async () =>
-    compared(early ?? (engineRuns ? await newestBlock(here) : stopped), here, trusted, there);
+    compared(early ?? (engineRuns ? await newestBlock(here) : withoutAnswer(docker)), here, trusted, there);
   const [ofEngine, blocks, collations, secondLogins] = await Promise.all([
     engineRuns ? readEngine(host, by, at) : withoutEngine,
     readBlocks(),
@@ -137,7 +140,7 @@ export async function readHost(
   ]);
   return {
     at,
-    docker: docker.load === 'not-found' ? 'not installed' : docker.active,
+    docker,
     ...ofEngine,
     chain: { from, by, ...blocks },
     ...(newestServed && { served: newestServed }),
@@ -236,7 +239,21 @@ const withoutEngine: OfEngine = {
   log: undefined,
 };
 
-const stopped = { ok: false, error: 'the Docker engine does not run' } as const;
+const withoutAnswer = (docker: string) =>
+  ({
+    ok: false,
+    error: `the Docker engine does not ${docker === engineIsSilent ? 'answer' : 'run'}`,
+  }) as const;
+
+/** `HostState.docker`. A stopped engine is not asked, because that would start it. */
+async function readDocker(host: Reader): Promise<string> {
+  // A few seconds are enough, and all that is asked of a host has to be answered in twenty.
+  const ask = host.$({ timeoutSeconds: 8 })`
+    systemctl is-active --quiet docker.service && docker version --format '{{.Server.Version}}'`;
+  const [unit, asked] = await Promise.all([host.unit('docker.service'), ask]);
+  if (unit.load === 'not-found') return 'not installed';
+  return unit.active === 'active' && asked.timedOut ? engineIsSilent : unit.active;
+}
 
 async function compared(own: Answer<Block>, here: ChainSource, trusted: Answer<Block>, there: ChainSource) {
   const comparison = own.ok && trusted.ok ? await compare(own.value, here, trusted.value, there) : undefined;
