@@ -68,15 +68,18 @@ describe('One server with all components', () => {
     expect(status.exitCode, status.output).toBe(0);
   });
 
-  test('status sees a json-rpc that does not answer', async () => {
+  test.each([
+    ['json-rpc', /json-rpc: .*(no answer|timed out|time)/],
+    ['state-db', /state-db: .*timeout expired/],
+  ])('status sees a program that does not answer: %s', async (container, words) => {
     // Its container runs on, and the port stays open.
     const signal = (name: string) =>
-      onHost('db-1', `kill -${name} $(docker inspect --format '{{.State.Pid}}' json-rpc)`);
+      onHost('db-1', `kill -${name} $(docker inspect --format '{{.State.Pid}}' ${container})`);
     await signal('STOP');
     try {
       const status = await runPlaybook('status', '-i', 'lab-single');
-      expect(status.exitCode, status.output).not.toBe(0);
-      expect(status.output).toMatch(/json-rpc: .*(no answer|timed out|time)/);
+      expect(status.exitCode, status.output).toBe(1);
+      expect(status.output).toMatch(words);
     } finally {
       await signal('CONT');
     }

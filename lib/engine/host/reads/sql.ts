@@ -12,6 +12,9 @@ const nonce = randomBytes(12).toString('hex');
  */
 const statementTimeout = '50s';
 
+/** A server that hangs accepts the connection. Seconds: less than status waits for a host. */
+const connectionTimeout = 12;
+
 /**
  * One `psql` in the container for all queries to one database, in a read-only session. Each query
  * runs inside COPY: its text format escapes tabs, line breaks and backslashes and distinguishes
@@ -33,8 +36,8 @@ export const sqlRead: VectorRead<{ readonly target: SqlTarget; readonly query: s
       '\\endif',
       `\\echo ${nonce}`,
     ]);
-    return `printf '%s\\n' ${quote(lines)}|docker exec -i -e PGCLIENTENCODING=UTF8 -e ${quote(options)} \
-${quote(container)} psql -X -q -U ${quote(user)} -d ${quote(database)}`;
+    return `printf '%s\\n' ${quote(lines)}|docker exec -i -e PGCLIENTENCODING=UTF8 \
+-e PGCONNECT_TIMEOUT=${connectionTimeout} -e ${quote(options)} ${quote(container)} psql -X -q -U ${quote(user)} -d ${quote(database)}`;
   },
   answers(output, queries) {
     // Rows of the first, its result, rows of the second, …
