@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resetHosts } from '../../lab/reset.mjs';
 import { labUp } from '../../lab/up.mjs';
-import { blockNumber, files, onHost, rpc, started, stateSql } from './lab-host.ts';
+import { blockNumber, files, labHosts, onHost, rpc, started, stateSql } from './lab-host.ts';
 import { named, runPlaybook, summaryOf } from './playbook.ts';
 
 beforeAll(async () => {
@@ -9,8 +9,9 @@ beforeAll(async () => {
   await resetHosts(['db-1']);
 });
 
-// It is the Database+Sync server of the lab's other tests.
-afterAll(() => resetHosts(['db-1']));
+// It is the Database+Sync server of the lab's other tests. The RPC servers wait for its database,
+// and a restore is refused while somebody uses it.
+afterAll(() => resetHosts([...labHosts]));
 
 describe('One server with all components', () => {
   test('check mode on the bare server has the components of both groups, each once', async () => {
