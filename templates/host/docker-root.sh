@@ -40,10 +40,10 @@ docker_root() (
   if systemctl is-active --quiet docker.service; then
     # An engine that hangs holds up nobody for longer.
     if command -v curl >/dev/null; then
-      root=$(curl -s -m 10 --unix-socket /run/docker.sock http://docker/info | sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p')
+      root=$(curl -s -m 5 --unix-socket /run/docker.sock http://docker/info | sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p')
     else
       # A client that reaches no engine prints an empty line.
-      root=$(timeout 10 docker info --format '{{.DockerRootDir}}' 2>/dev/null)
+      root=$(timeout 5 docker info --format '{{.DockerRootDir}}' 2>/dev/null)
     fi
     case $root in /*) echo "$root"; exit ;; esac
   fi

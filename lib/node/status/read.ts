@@ -247,8 +247,8 @@ const withoutAnswer = (docker: string) =>
 
 /** `HostState.docker`. A stopped engine is not asked, because that would start it. */
 async function readDocker(host: Reader): Promise<string> {
-  // A few seconds are enough, and all that is asked of a host has to be answered in twenty.
-  const ask = host.$({ timeoutSeconds: 8 })`
+  // Three of the questions ask the engine, one after the other at worst, and status gives a host twenty seconds.
+  const ask = host.$({ timeoutSeconds: 4 })`
     systemctl is-active --quiet docker.service && docker version --format '{{.Server.Version}}'`;
   const [unit, asked] = await Promise.all([host.unit('docker.service'), ask]);
   if (unit.load === 'not-found') return 'not installed';
