@@ -94,8 +94,8 @@ test('an engine that never answers holds up nobody', async () => {
   });
   await new Promise<void>((resolve) => void server.listen(socket, resolve));
   onTestFinished(() => void server.close());
-  // The real one, on that socket, and with a limit of one second instead of ten.
-  const words = `"$(command -v -p curl)" $(echo "$*" | sed 's,/run/docker.sock,${socket},; s/-m 10 /-m 1 /')`;
+  // The real one, on that socket, and with a limit of one second instead of its own.
+  const words = `"$(command -v -p curl)" $(echo "$*" | sed 's,/run/docker.sock,${socket},; s/-m [0-9]* /-m 1 /')`;
   standInFor('curl', `exec ${words}`);
   standInFor('docker', 'sleep 60');
   const began = Date.now();
