@@ -145,3 +145,17 @@ test('a container that ends right after its start is a failure with its last out
 test('a container whose last restart by Docker is long ago is waited for', async () => {
   await ensureContainerRuns(hostWith({ ...running, restartCount: 1 }).host, 'sync');
 });
+
+test('a prover that met that of another host at its start comes back by itself; one that ends again and again does not', async () => {
+  const log = 'creating get_tree_nodes: ERROR:  tuple concurrently updated\n';
+  const ends = (found: Partial<ContainerState>) => {
+    const host = fakeHost([[/^docker logs /, log]], { container: async () => ({ ...running, ...found }) });
+    return ensureContainerRuns(host, 'prover', { restarts: 0 });
+  };
+  await ends({ restartCount: 1 });
+  await ends({ status: 'restarting', exitCode: 255, restartCount: 1 });
+  await expect(ends({ status: 'restarting', exitCode: 255, restartCount: 4 })).rejects.toThrow(
+    /^container prover is restarting, exit code 255\ncreating get_tree_nodes: ERROR: {2}tuple concurrently updated$/,
+  );
+  await expect(ends({ status: 'exited', exitCode: 255 })).rejects.toThrow(/^container prover is exited/);
+});
