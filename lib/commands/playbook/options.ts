@@ -167,7 +167,7 @@ export function parseOptions(
     skippedRoles,
     startAt: given['start-at'],
     step: given.step,
-    set: variablesOver(given.set),
+    set: setVariables(given.set),
     assumedStopped: given['assume-stopped'] === undefined ? [] : hostNames(given['assume-stopped']),
     forks: wholeNumber('--forks', given.forks, 9999) ?? defaultForks,
     timeout: wholeNumber('--timeout', given.timeout, 3600),
@@ -294,7 +294,7 @@ export function refuseUnknownRoles(roles: readonly string[], known: readonly str
 /**
  * @throws Problem for a key with two values, of which one would be lost
  */
-function variablesOver(said: readonly string[]): readonly SetVariable[] {
+function setVariables(said: readonly string[]): readonly SetVariable[] {
   const over = said.map(parseSet);
   const keys = over.map(({ path }) => path.join('.'));
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
@@ -310,16 +310,16 @@ function variablesOver(said: readonly string[]): readonly SetVariable[] {
  * @throws Problem for any other form
  */
 export function parseSet(said: string): SetVariable {
-  const [key = '', ...rest] = said.split('=');
+  const [, key = said, value] = /^([^=]*)=([\s\S]*)$/.exec(said) ?? [];
   const path = key.split('.');
-  const shown = rest.length > 0 ? `${key}=…` : key;
-  if (rest.length === 0 || path.includes('')) {
+  const shown = value === undefined ? key : `${key}=…`;
+  if (value === undefined || path.includes('')) {
     throw new Problem(`--set ${shown}: must be KEY=VALUE`, { hint: 'such as --set ports.rpc_http=18123' });
   }
   if (path.length > deepest)
     throw new Problem(`--set: the key has ${path.length} parts, more than any variable`);
   try {
-    const [document, second] = yamlDocuments(rest.join('='), {});
+    const [document, second] = yamlDocuments(value, {});
     if (second || document.errors.length > 0 || document.warnings.length > 0)
       throw new Error('not plain YAML');
     return { path, value: document.toJS({ maxAliasCount: 0 }) as unknown, said };

@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { Reader } from '../../engine/host/host.ts';
+import { readScript } from '../../engine/host/script.ts';
 
-const script = readFileSync(new URL('../../../templates/host/disks.sh', import.meta.url), 'utf8');
+const files = ['docker-root', 'disks'].map(
+  (name) => new URL(`../../../templates/host/${name}.sh`, import.meta.url),
+);
+const script = readScript(...files);
 
 /** How full a file system is. Sizes are in bytes. */
 export interface DiskUse {

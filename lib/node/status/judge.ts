@@ -125,12 +125,13 @@ export function note(is: string, about: string, words: string, details: Details 
 
 function judgeContainers(state: HostState, { services }: Expected): Finding[] {
   const { docker, containers, at, log, chain, ended: ofOthers = {} } = state;
-  if (docker === engineIsSilent) {
-    const words = 'the engine runs and does not answer: see journalctl --unit docker.service';
+  if (docker !== 'active') {
+    const words =
+      docker === engineIsSilent
+        ? 'the engine runs and does not answer: see journalctl --unit docker.service'
+        : `the engine does not run (${docker})`;
     return [fault('docker-down', 'docker', words, { state: docker })];
   }
-  if (docker !== 'active')
-    return [fault('docker-down', 'docker', `the engine does not run (${docker})`, { state: docker })];
   return keysOf(containers).flatMap((name): Finding[] => {
     const [service, wanted] = [containers[name], services[name]];
     if (!wanted) {

@@ -39,12 +39,18 @@ function bareHost(docker: string, tracking = new Output(127, Buffer.from(''), ''
   return { reader, asked };
 }
 
+/** The first host of a group in the lab's inventory. */
+async function hostIn(group: string) {
+  const { hosts } = await loadDeployment(await labDeployment());
+  const host = hosts.find(({ groups }) => groups.includes(group));
+  if (!host) throw new Error(`no host in ${group}`);
+  return host;
+}
+
 test.each(['database', 'rpc'])(
   'a stopped Docker engine is not queried, because that would start it: %s',
   async (group) => {
-    const { hosts } = await loadDeployment(await labDeployment());
-    const host = hosts.find(({ groups }) => groups.includes(group));
-    if (!host) throw new Error(`no host in ${group}`);
+    const host = await hostIn(group);
     const stopped = bareHost('inactive');
     const state = await readHost(stopped.reader, host);
     expect(state).toMatchObject({
@@ -86,9 +92,7 @@ test('a json-rpc that hangs is asked all questions at the same time: status wait
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));
   onTestFinished(() => void server.close());
-  const { hosts } = await loadDeployment(await labDeployment());
-  const database = hosts.find(({ groups }) => groups.includes('database'));
-  if (!database) throw new Error('no database host');
+  const database = await hostIn('database');
   const vars = {
     ...database.vars,
     ports: { ...database.vars.ports, rpc_http: (server.address() as AddressInfo).port },
@@ -111,9 +115,7 @@ test('an engine that hangs is asked once, and nothing else of Docker', async () 
           pieces.join('').includes('docker version')
             ? cutOff()
             : reader.$(first as object)(pieces, ...more)) as Shell;
-  const { hosts } = await loadDeployment(await labDeployment());
-  const database = hosts.find(({ groups }) => groups.includes('database'));
-  if (!database) throw new Error('no database host');
+  const database = await hostIn('database');
   const state = await readHost({ ...reader, $ }, database);
   expect(state).toMatchObject({
     docker: 'no answer',
@@ -183,9 +185,7 @@ test('on one server for all components json-rpc is asked, too', async () => {
 });
 
 test('how a database sorts text is asked together with its newest block', async () => {
-  const { hosts } = await loadDeployment(await labDeployment());
-  const host = hosts.find(({ groups }) => groups.includes('database'));
-  if (!host) throw new Error('no database host');
+  const host = await hostIn('database');
   const asked: string[] = [];
   const askedAtFirstAnswer: string[][] = [];
   const reader = {
@@ -209,9 +209,7 @@ test('how a database sorts text is asked together with its newest block', async 
 });
 
 test('the log of each container that restarts is read for why it ended, and no other log', async () => {
-  const { hosts } = await loadDeployment(await labDeployment());
-  const host = hosts.find(({ groups }) => groups.includes('database'));
-  if (!host) throw new Error('no database host');
+  const host = await hostIn('database');
   const { reader } = bareHost('active');
   const restarted = { ...runningContainer, status: 'restarting', restartCount: 7 };
   const line =

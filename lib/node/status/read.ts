@@ -107,10 +107,11 @@ interface ClockState {
 }
 
 /**
- * Reads the state of a host in two or three requests. The first asks what needs no container,
- * and json-rpc: each question to one that hangs takes its whole time limit. The second asks Docker, only if its engine runs: a question would start a stopped engine. The third
- * compares hashes at a common height, where the newest block is from the state database.
- * Logs of containers that Docker restarted are one more.
+ * Reads the state of a host in two or three requests. The first asks what needs no container, and
+ * json-rpc: each question to one that hangs takes its whole time limit. The second asks Docker,
+ * only if its engine runs: a question would start a stopped engine. The third compares hashes at a
+ * common height, where the newest block is from the state database. Logs of containers that Docker
+ * restarted are one more.
  */
 export async function readHost(
   host: Reader,
