@@ -159,3 +159,19 @@ test('a prover that met that of another host at its start comes back by itself; 
   );
   await expect(ends({ status: 'exited', exitCode: 255 })).rejects.toThrow(/^container prover is exited/);
 });
+
+test('a prover that met another one long ago, and ends now for another reason, is a failure', async () => {
+  const older = 'creating get_tree_nodes: ERROR:  tuple concurrently updated\n';
+  const now = 'no config\n';
+  const container = async () => ({ ...running, restartCount: 1 });
+  const host = fakeHost(
+    [
+      [/^docker logs --since 5m /, now],
+      [/^docker logs /, older + now],
+    ],
+    { container },
+  );
+  await expect(ensureContainerRuns(host, 'prover', { restarts: 0 })).rejects.toThrow(
+    /^container prover does not stay up, restarts by Docker: 1\n/,
+  );
+});

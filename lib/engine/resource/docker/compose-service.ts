@@ -157,10 +157,22 @@ export async function ensureContainerRuns(
     host.$`docker logs --tail ${readLines} ${container} 2>&1`,
   ]);
   if (state?.status === 'running' && state.restartCount <= restarts) return;
-  const comesBack = state?.status === 'running' || state?.status === 'restarting';
-  if (comesBack && state.restartCount <= passingRestarts && passingFault.test(log.stdout)) return;
+  if (await comesBack(host, container, state)) return;
   const words = log.ok && log.text() ? `\n${endOfLog(log.text())}` : '';
   throw new Failure(`container ${container} ${howItEnded(state)}${words}`);
+}
+
+/** Whether a container ended by a fault that passes by itself, and Docker has started it again, or will. */
+async function comesBack(
+  host: Reader,
+  container: string,
+  state: ContainerState | undefined,
+): Promise<boolean> {
+  if (state?.status !== 'running' && state?.status !== 'restarting') return false;
+  if (state.restartCount > passingRestarts) return false;
+  // A log outlives a restart of its container: an older fault says nothing about this start.
+  const log = await host.$`docker logs --since 5m --tail ${readLines} ${container} 2>&1`;
+  return passingFault.test(log.stdout);
 }
 
 /**
